@@ -1,0 +1,286 @@
+-- Triggers: allowed state edges, immutable facts, append-only books, history, and what must be true at COMMIT.
+-- They hold for every writer: the program, a later one, a person with psql.
+
+-- +goose Up
+
+-- +goose StatementBegin
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  RAISE EXCEPTION '% is append-only', TG_TABLE_NAME USING ERRCODE = '23514', CONSTRAINT = TG_TABLE_NAME || '_append_only';
+END $$;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE FUNCTION refuse_edge(subject text, was text, became text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+  RAISE EXCEPTION '% % -> % is not allowed', subject, was, became USING ERRCODE = '23514', CONSTRAINT = subject || '_edge';
+END $$;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE FUNCTION refuse_fact(subject text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+  RAISE EXCEPTION '% facts are final', subject USING ERRCODE = '23514', CONSTRAINT = subject || '_facts';
+END $$;
+-- +goose StatementEnd
+
+-- The history's actor: set_config('tiffin.actor', 'staff:7', true) in the transaction; otherwise the shop itself.
+-- +goose StatementBegin
+CREATE FUNCTION current_actor() RETURNS text LANGUAGE sql STABLE AS $$ SELECT COALESCE(NULLIF(current_setting('tiffin.actor', true), ''), 'shop') $$;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE FUNCTION payment_rank(s text) RETURNS int LANGUAGE sql IMMUTABLE AS
+$$ SELECT CASE s WHEN 'created' THEN 1 WHEN 'failed' THEN 2 WHEN 'authorized' THEN 3 WHEN 'voided' THEN 4 WHEN 'captured' THEN 4 WHEN 'refunded' THEN 5 END $$;
+-- +goose StatementEnd
+
+-- orders -----------------------------------------------------------------------
+-- +goose StatementBegin
+CREATE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF TG_OP = 'INSERT' THEN
+    IF NEW.status NOT IN ('pending', 'cancelled') AND NOT (NEW.pays = 'nothing' AND NEW.status = 'paid') THEN PERFORM refuse_edge('order', 'new', NEW.status); END IF;
+    RETURN NEW;
+  END IF;
+  IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN
+     (('pending','paid'), ('pending','cancelled'), ('pending','expired'), ('paid','cancelled'), ('pending','due'), ('due','paid'), ('due','cancelled'))
+  THEN PERFORM refuse_edge('order', OLD.status, NEW.status); END IF;
+  IF OLD.paid_payment_id IS NOT NULL AND (NEW.paid_payment_id, NEW.paid_at) IS DISTINCT FROM (OLD.paid_payment_id, OLD.paid_at) THEN PERFORM refuse_fact('order'); END IF;
+  IF (NEW.public_id, NEW.token, NEW.number, NEW.service_on, NEW.outlet_id, NEW.slot_id, NEW.cart_id, NEW.customer_id, NEW.checkout_key, NEW.checkout_hash, NEW.mode, NEW.way, NEW.currency, NEW.tax_mode,
+      NEW.subtotal_paise, NEW.discount_paise, NEW.packaging_paise, NEW.delivery_paise, NEW.cgst_paise, NEW.sgst_paise, NEW.tip_paise, NEW.round_off_paise, NEW.amount_paise, NEW.pays, NEW.placed_at)
+     IS DISTINCT FROM
+     (OLD.public_id, OLD.token, OLD.number, OLD.service_on, OLD.outlet_id, OLD.slot_id, OLD.cart_id, OLD.customer_id, OLD.checkout_key, OLD.checkout_hash, OLD.mode, OLD.way, OLD.currency, OLD.tax_mode,
+      OLD.subtotal_paise, OLD.discount_paise, OLD.packaging_paise, OLD.delivery_paise, OLD.cgst_paise, OLD.sgst_paise, OLD.tip_paise, OLD.round_off_paise, OLD.amount_paise, OLD.pays, OLD.placed_at)
+  THEN PERFORM refuse_fact('order'); END IF;
+  IF OLD.status <> 'pending' AND (NEW.line1, NEW.line2, NEW.pin, NEW.distance_metres) IS DISTINCT FROM (OLD.line1, OLD.line2, OLD.pin, OLD.distance_metres) THEN PERFORM refuse_fact('order'); END IF;
+  RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER orders_guard BEFORE INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard();
+CREATE TRIGGER orders_keep BEFORE DELETE ON orders FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER order_items_keep BEFORE UPDATE OR DELETE ON order_items FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER order_item_options_keep BEFORE UPDATE OR DELETE ON order_item_options FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER order_taxes_keep BEFORE UPDATE OR DELETE ON order_taxes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+-- payments, gateway orders, tickets, refunds ---------------------------------------
+-- +goose StatementBegin
+CREATE FUNCTION payments_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF payment_rank(NEW.gw_status) < payment_rank(OLD.gw_status) OR (OLD.gw_status = 'voided' AND NEW.gw_status <> 'voided') THEN PERFORM refuse_edge('payment', OLD.gw_status, NEW.gw_status); END IF;
+  IF OLD.disposition IS NOT NULL AND (NEW.disposition, NEW.reason, NEW.decided_at, NEW.customer_fee_paise) IS DISTINCT FROM (OLD.disposition, OLD.reason, OLD.decided_at, OLD.customer_fee_paise) THEN PERFORM refuse_fact('payment'); END IF;
+  IF (NEW.provider, NEW.razorpay_payment_id, NEW.razorpay_order_id, NEW.order_id, NEW.amount_paise, NEW.currency, NEW.first_source, NEW.created_at)
+     IS DISTINCT FROM (OLD.provider, OLD.razorpay_payment_id, OLD.razorpay_order_id, OLD.order_id, OLD.amount_paise, OLD.currency, OLD.first_source, OLD.created_at) THEN PERFORM refuse_fact('payment'); END IF;
+  NEW.updated_at := shop_now();
+  RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER payments_guard BEFORE UPDATE ON payments FOR EACH ROW EXECUTE FUNCTION payments_guard();
+CREATE TRIGGER payments_keep BEFORE DELETE ON payments FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+-- +goose StatementBegin
+CREATE FUNCTION gateway_orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF OLD.state = 'superseded' AND NEW.state <> 'superseded' THEN PERFORM refuse_edge('gateway_order', OLD.state, NEW.state); END IF;
+  IF (NEW.razorpay_order_id, NEW.order_id, NEW.generation, NEW.receipt, NEW.amount_paise, NEW.currency, NEW.learned_via)
+     IS DISTINCT FROM (OLD.razorpay_order_id, OLD.order_id, OLD.generation, OLD.receipt, OLD.amount_paise, OLD.currency, OLD.learned_via) THEN PERFORM refuse_fact('gateway_order'); END IF;
+  RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER gateway_orders_guard BEFORE UPDATE ON gateway_orders FOR EACH ROW EXECUTE FUNCTION gateway_orders_guard();
+CREATE TRIGGER gateway_orders_keep BEFORE DELETE ON gateway_orders FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER gateway_claims_keep BEFORE DELETE ON gateway_claims FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+-- +goose StatementBegin
+CREATE FUNCTION gateway_claims_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF NEW.state <> OLD.state AND (OLD.state, NEW.state) NOT IN
+     (('open','attached'), ('open','unknown'), ('open','rejected'), ('open','released'), ('unknown','attached'), ('unknown','released'))
+  THEN PERFORM refuse_edge('claim', OLD.state, NEW.state); END IF;
+  RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER gateway_claims_guard BEFORE UPDATE ON gateway_claims FOR EACH ROW EXECUTE FUNCTION gateway_claims_guard();
+
+-- +goose StatementBegin
+CREATE FUNCTION fulfilments_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN
+     (('queued','accepted'), ('accepted','preparing'), ('preparing','ready'), ('ready','handed_over'),
+      ('accepted','queued'), ('preparing','accepted'), ('ready','preparing'), ('handed_over','ready'),
+      ('queued','cancelled'), ('accepted','cancelled'), ('preparing','cancelled'), ('ready','cancelled'))
+  THEN PERFORM refuse_edge('fulfilment', OLD.status, NEW.status); END IF;
+  IF (NEW.order_id, NEW.payment_id, NEW.outlet_id, NEW.queued_at) IS DISTINCT FROM (OLD.order_id, OLD.payment_id, OLD.outlet_id, OLD.queued_at) THEN PERFORM refuse_fact('fulfilment'); END IF;
+  RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER fulfilments_guard BEFORE UPDATE ON fulfilments FOR EACH ROW EXECUTE FUNCTION fulfilments_guard();
+CREATE TRIGGER fulfilments_keep BEFORE DELETE ON fulfilments FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+-- +goose StatementBegin
+CREATE FUNCTION refunds_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF NEW.status <> OLD.status AND (OLD.status, NEW.status) NOT IN
+     (('requested','submitted'), ('requested','processed'), ('requested','failed'), ('requested','void'), ('submitted','processed'), ('submitted','failed'), ('processed','failed'))
+  THEN PERFORM refuse_edge('refund', OLD.status, NEW.status); END IF;
+  IF (NEW.id, NEW.payment_id, NEW.order_id, NEW.amount_paise, NEW.kind, NEW.reason, NEW.requested_by, NEW.retry_of, NEW.requested_at)
+     IS DISTINCT FROM (OLD.id, OLD.payment_id, OLD.order_id, OLD.amount_paise, OLD.kind, OLD.reason, OLD.requested_by, OLD.retry_of, OLD.requested_at)
+     OR (OLD.razorpay_refund_id IS NOT NULL AND NEW.razorpay_refund_id IS DISTINCT FROM OLD.razorpay_refund_id) THEN PERFORM refuse_fact('refund'); END IF;
+  RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER refunds_guard BEFORE UPDATE ON refunds FOR EACH ROW EXECUTE FUNCTION refunds_guard();
+CREATE TRIGGER refunds_keep BEFORE DELETE ON refunds FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+CREATE TRIGGER ledger_txns_keep BEFORE UPDATE OR DELETE ON ledger_txns FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER ledger_entries_keep BEFORE UPDATE OR DELETE ON ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER stock_movements_keep BEFORE UPDATE OR DELETE ON stock_movements FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER stock_holds_keep BEFORE DELETE ON stock_holds FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER audit_keep BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER status_changes_keep BEFORE UPDATE OR DELETE ON status_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+-- stock ------------------------------------------------------------------------
+-- +goose StatementBegin
+CREATE FUNCTION stock_holds_moved() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF TG_OP = 'INSERT' THEN
+    IF NEW.state <> 'held' THEN PERFORM refuse_edge('hold', 'new', NEW.state); END IF;
+    INSERT INTO stock_movements (item_id, day, order_id, kind, held) VALUES (NEW.item_id, NEW.day, NEW.order_id, 'hold', NEW.qty);
+  ELSIF NEW.state <> OLD.state THEN
+    CASE OLD.state || '>' || NEW.state
+      WHEN 'held>committed' THEN INSERT INTO stock_movements (item_id, day, order_id, kind, held, sold) VALUES (NEW.item_id, NEW.day, NEW.order_id, 'sell', -NEW.qty, NEW.qty);
+      WHEN 'held>released' THEN INSERT INTO stock_movements (item_id, day, order_id, kind, held) VALUES (NEW.item_id, NEW.day, NEW.order_id, 'release', -NEW.qty);
+      WHEN 'released>committed' THEN INSERT INTO stock_movements (item_id, day, order_id, kind, sold) VALUES (NEW.item_id, NEW.day, NEW.order_id, 'sell', NEW.qty);
+      WHEN 'committed>released' THEN INSERT INTO stock_movements (item_id, day, order_id, kind, sold) VALUES (NEW.item_id, NEW.day, NEW.order_id, 'unsell', -NEW.qty);
+      ELSE PERFORM refuse_edge('hold', OLD.state, NEW.state);
+    END CASE;
+  END IF;
+  IF TG_OP = 'UPDATE' AND (NEW.order_id, NEW.item_id, NEW.day, NEW.qty) IS DISTINCT FROM (OLD.order_id, OLD.item_id, OLD.day, OLD.qty) THEN PERFORM refuse_fact('hold'); END IF;
+  RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER stock_holds_moved AFTER INSERT OR UPDATE ON stock_holds FOR EACH ROW EXECUTE FUNCTION stock_holds_moved();
+
+-- +goose StatementBegin
+CREATE FUNCTION stock_set() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF TG_OP = 'INSERT' THEN
+    INSERT INTO stock_movements (item_id, day, kind, initial) VALUES (NEW.item_id, NEW.day, 'set', NEW.initial);
+  ELSIF NEW.initial <> OLD.initial THEN
+    INSERT INTO stock_movements (item_id, day, kind, initial) VALUES (NEW.item_id, NEW.day, 'set', NEW.initial - OLD.initial);
+  END IF;
+  RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER stock_set AFTER INSERT OR UPDATE OF initial ON stock FOR EACH ROW EXECUTE FUNCTION stock_set();
+
+-- history ----------------------------------------------------------------------
+-- +goose StatementBegin
+CREATE FUNCTION record_status_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE was text; became text; subject_id text; of_order bigint;
+BEGIN
+  CASE TG_ARGV[0]
+    WHEN 'order' THEN became := NEW.status; subject_id := NEW.id; of_order := NEW.id; IF TG_OP = 'UPDATE' THEN was := OLD.status; END IF;
+    WHEN 'payment' THEN became := NEW.gw_status || COALESCE('/' || NEW.disposition, ''); subject_id := NEW.id; of_order := NEW.order_id;
+      IF TG_OP = 'UPDATE' THEN was := OLD.gw_status || COALESCE('/' || OLD.disposition, ''); END IF;
+    WHEN 'refund' THEN became := NEW.status; subject_id := NEW.id; of_order := NEW.order_id; IF TG_OP = 'UPDATE' THEN was := OLD.status; END IF;
+    WHEN 'fulfilment' THEN became := NEW.status; subject_id := NEW.order_id; of_order := NEW.order_id; IF TG_OP = 'UPDATE' THEN was := OLD.status; END IF;
+  END CASE;
+  IF was IS DISTINCT FROM became THEN
+    INSERT INTO status_changes (subject, subject_id, order_id, was, became, actor) VALUES (TG_ARGV[0], subject_id, of_order, was, became, current_actor());
+  END IF;
+  RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER orders_history AFTER INSERT OR UPDATE OF status ON orders FOR EACH ROW EXECUTE FUNCTION record_status_change('order');
+CREATE TRIGGER payments_history AFTER INSERT OR UPDATE OF gw_status, disposition ON payments FOR EACH ROW EXECUTE FUNCTION record_status_change('payment');
+CREATE TRIGGER refunds_history AFTER INSERT OR UPDATE OF status ON refunds FOR EACH ROW EXECUTE FUNCTION record_status_change('refund');
+CREATE TRIGGER fulfilments_history AFTER INSERT OR UPDATE OF status ON fulfilments FOR EACH ROW EXECUTE FUNCTION record_status_change('fulfilment');
+
+-- true at COMMIT -----------------------------------------------------------------
+-- +goose StatementBegin
+CREATE FUNCTION refuse_commit(what text, id bigint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+  RAISE EXCEPTION '% (%)', what, id USING ERRCODE = '23514', CONSTRAINT = replace(what, ' ', '_');
+END $$;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE FUNCTION ledger_balanced() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE total bigint; lines int; txn bigint;
+BEGIN
+  IF TG_TABLE_NAME = 'ledger_txns' THEN txn := NEW.id; ELSE txn := NEW.txn_id; END IF;
+  SELECT COALESCE(sum(amount_paise), 0), count(*) INTO total, lines FROM ledger_entries WHERE txn_id = txn;
+  IF total <> 0 OR lines < 2 THEN PERFORM refuse_commit('ledger transaction unbalanced', txn); END IF;
+  RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE CONSTRAINT TRIGGER ledger_entries_balanced AFTER INSERT ON ledger_entries DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ledger_balanced();
+CREATE CONSTRAINT TRIGGER ledger_txns_balanced AFTER INSERT ON ledger_txns DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ledger_balanced();
+
+-- A bill is the sum of its lines and of its taxes.
+-- +goose StatementBegin
+CREATE FUNCTION order_adds_up() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE o orders; of_order bigint;
+BEGIN
+  IF TG_TABLE_NAME = 'orders' THEN of_order := NEW.id; ELSE of_order := NEW.order_id; END IF;
+  SELECT * INTO o FROM orders WHERE id = of_order;
+  IF o.subtotal_paise <> (SELECT COALESCE(sum(line_total_paise), 0) FROM order_items WHERE order_id = of_order)
+     AND NOT (o.cancel_reason = 'review' AND o.paid_payment_id IS NULL) THEN PERFORM refuse_commit('order lines do not add up', of_order); END IF;
+  IF (o.cgst_paise, o.sgst_paise) IS DISTINCT FROM (SELECT COALESCE(sum(cgst_paise), 0)::bigint, COALESCE(sum(sgst_paise), 0)::bigint FROM order_taxes WHERE order_id = of_order) THEN PERFORM refuse_commit('order taxes do not add up', of_order); END IF;
+  RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE CONSTRAINT TRIGGER orders_add_up AFTER INSERT ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION order_adds_up();
+CREATE CONSTRAINT TRIGGER order_items_add_up AFTER INSERT ON order_items DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION order_adds_up();
+CREATE CONSTRAINT TRIGGER order_taxes_add_up AFTER INSERT ON order_taxes DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION order_adds_up();
+
+-- A decided payment has done everything its decision means.
+-- +goose StatementBegin
+CREATE FUNCTION payment_complete() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE p payments;
+BEGIN
+  SELECT * INTO p FROM payments WHERE id = NEW.id;
+  IF p.disposition IS NULL THEN RETURN NULL; END IF;
+  IF p.disposition = 'kept' AND NOT EXISTS (SELECT 1 FROM orders o JOIN fulfilments f ON f.order_id = o.id AND f.payment_id = p.id
+       WHERE o.id = p.order_id AND o.paid_payment_id = p.id AND o.amount_paise = p.amount_paise - p.customer_fee_paise AND o.currency = p.currency)
+  THEN PERFORM refuse_commit('kept payment without paid order and ticket', p.id); END IF;
+  IF p.refund_reserved_paise <> (SELECT COALESCE(sum(amount_paise), 0) FROM refunds WHERE payment_id = p.id AND status NOT IN ('void', 'failed'))
+     AND NOT EXISTS (SELECT 1 FROM refunds r WHERE r.payment_id = p.id AND r.status = 'failed' AND NOT EXISTS (SELECT 1 FROM refunds s WHERE s.retry_of = r.id))
+  THEN PERFORM refuse_commit('reserved is not what the refunds sum to', p.id); END IF;
+  IF NOT EXISTS (SELECT 1 FROM ledger_txns t WHERE t.kind = 'capture' AND t.ref_type = 'payment' AND t.ref_id = p.id::text)
+  THEN PERFORM refuse_commit('captured payment not in the ledger', p.id); END IF;
+  RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE CONSTRAINT TRIGGER payments_complete AFTER INSERT OR UPDATE ON payments DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION payment_complete();
+
+-- A refund of money counts on its payment's reserve, whoever writes the row.
+-- +goose StatementBegin
+CREATE FUNCTION refund_reserved() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE reserved bigint; live bigint; lost boolean;
+BEGIN
+  SELECT refund_reserved_paise INTO reserved FROM payments WHERE id = NEW.payment_id;
+  SELECT COALESCE(sum(amount_paise), 0) INTO live FROM refunds WHERE payment_id = NEW.payment_id AND status NOT IN ('void', 'failed');
+  SELECT EXISTS (SELECT 1 FROM refunds r WHERE r.payment_id = NEW.payment_id AND r.status = 'failed' AND NOT EXISTS (SELECT 1 FROM refunds s WHERE s.retry_of = r.id)) INTO lost;
+  IF live > reserved OR (live <> reserved AND NOT lost) THEN PERFORM refuse_commit('reserved is not what the refunds sum to', NEW.payment_id); END IF;
+  RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE CONSTRAINT TRIGGER refunds_reserved AFTER INSERT OR UPDATE ON refunds DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refund_reserved();
+
+-- +goose StatementBegin
+CREATE FUNCTION order_complete() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE o orders;
+BEGIN
+  SELECT * INTO o FROM orders WHERE id = NEW.id;
+  IF o.status = 'paid' AND NOT EXISTS (SELECT 1 FROM fulfilments f WHERE f.order_id = o.id AND f.status <> 'cancelled') THEN PERFORM refuse_commit('paid order without ticket', o.id); END IF;
+  IF o.status = 'cancelled' AND o.paid_payment_id IS NOT NULL AND NOT EXISTS (
+       SELECT 1 FROM payments p JOIN fulfilments f ON f.order_id = o.id WHERE p.id = o.paid_payment_id AND p.refund_reserved_paise = p.amount_paise - p.customer_fee_paise AND f.status = 'cancelled')
+  THEN PERFORM refuse_commit('order cancelled but its money kept', o.id); END IF;
+  IF o.status IN ('cancelled', 'expired') AND EXISTS (SELECT 1 FROM stock_holds h WHERE h.order_id = o.id AND h.state <> 'released')
+  THEN PERFORM refuse_commit('closed order holds stock', o.id); END IF;
+  IF o.status = 'paid' AND EXISTS (SELECT 1 FROM stock_holds h WHERE h.order_id = o.id AND h.state <> 'committed')
+  THEN PERFORM refuse_commit('paid order without its stock', o.id); END IF;
+  RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE CONSTRAINT TRIGGER orders_complete AFTER INSERT OR UPDATE OF status ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION order_complete();
+
+-- A ticket is cancelled exactly when its order is.
+-- +goose StatementBegin
+CREATE FUNCTION fulfilment_complete() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM fulfilments f JOIN orders o ON o.id = f.order_id WHERE f.order_id = NEW.order_id AND (f.status = 'cancelled') <> (o.status = 'cancelled'))
+  THEN PERFORM refuse_commit('ticket and order disagree on cancelled', NEW.order_id); END IF;
+  RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE CONSTRAINT TRIGGER fulfilments_complete AFTER INSERT OR UPDATE OF status ON fulfilments DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fulfilment_complete();
