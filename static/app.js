@@ -1,0 +1,147 @@
+// The customers' script: stepper, dish sheet, sections in view, page cache, pay page, order page.
+// Everything here is comfort: every form works without it.
+
+// Steppers. The number changes at once; htmx sends the newest absolute value, and the server ignores an older seq.
+const counts = () => $$('form').filter(f => f.elements.seq);
+const lineOf = f => [f.elements.item.value, ...$$('[name=option]', f).map(i => i.value)].join();
+const waiting = f => f.elements.seq && f.elements.seq.value !== (f.dataset.done || '');
+const put = (f, n) => { f.elements.qty.value = f.dataset.qty = n; const o = $('output', f); if (o) o.value = n; };
+let focusNext;
+
+on('click', e => {
+  const b = e.target.closest('button[name=set]'), f = b?.form;
+  if (!f?.elements.seq) return;
+  e.preventDefault();
+  const was = +f.elements.qty.value, now = Math.min(20, Math.max(0, was + (b.matches('.step button:first-of-type') ? -1 : 1)));
+  if (now === was) return say('20 of one dish is the most we take online.');
+  for (const other of counts()) if (lineOf(other) === lineOf(f)) put(other, now);
+  f.elements.seq.value = Date.now();
+  if (f.matches('.buy')) { if (!was !== !now) $(now ? '.step button:last-of-type' : '.add', f)?.focus(); }
+  else if (f.matches('.line') && !now) {
+    const all = $$('form.line', f.parentNode), i = all.indexOf(f), next = all[i + 1] || all[i - 1];
+    focusNext = next ? $('.nm', next).id : 'cart-empty';
+  }
+  htmx.trigger(f, 'htmx:abort');
+  htmx.trigger(f, 'qty');
+});
+on('htmx:beforeOnLoad', e => {
+  const f = e.detail.elt;
+  if (f.elements?.seq && e.detail.xhr.status < 300) f.dataset.done = e.detail.requestConfig.parameters.seq;
+});
+// A part with a number in it that is still on its way is not replaced: its own answer will bring it.
+on('htmx:oobBeforeSwap', e => { if ([e.detail.target, ...$$('form', e.detail.target)].some(f => f.elements && waiting(f))) e.detail.shouldSwap = false; });
+// The cart column is the truth for every other number on the page.
+const align = () => {
+  const cart = $('#cart');
+  if (!cart) return;
+  const busy = counts().filter(waiting).map(lineOf), n = {}, all = {};
+  for (const f of $$('form.line', cart)) { n[lineOf(f)] = +f.elements.qty.value; all[f.elements.item.value] = (all[f.elements.item.value] || 0) + +f.elements.qty.value; }
+  for (const f of counts()) if (!cart.contains(f) && !busy.includes(lineOf(f))) put(f, n[lineOf(f)] || 0);
+  for (const p of $$('.custom[data-item]')) p.textContent = all[p.dataset.item] ? `${all[p.dataset.item]} in your order` : 'Customisable';
+};
+
+// Back and forward: a page kept by the browser shows the newest cart and order.
+const version = () => document.cookie.match(/cartv=(\w+)/)?.[1];
+let seen = version();
+on('htmx:afterRequest', e => {
+  seen = version();
+  if (e.detail.elt.matches('form')) align();
+  const to = focusNext && document.getElementById(focusNext);
+  if (to) { to.focus(); focusNext = ''; }
+  if (e.detail.successful) e.detail.elt.closest?.('dialog')?.close();
+});
+addEventListener('pageshow', e => {
+  if (!e.persisted) return;
+  if (version() !== seen) location.reload(); else if ($('#live')) htmx.trigger('#live', 'again');
+});
+
+// Dish sheet: a real page, shown as a dialog when htmx fetched it. Esc is the browser's.
+on('htmx:afterSwap', e => { if (e.target.id === 'sheet') { $('dialog', e.target)?.showModal(); $$('form.sheet').forEach(weigh); } });
+on('click', e => { if (e.target.closest('[data-close]') || e.target.matches('dialog')) e.target.closest('dialog')?.close(); });
+on('close', e => e.target.remove(), true);
+on('click', e => {
+  const b = e.target.closest('[data-by]');
+  if (!b) return;
+  const i = $('input', b.parentNode);
+  i.value = Math.min(20, Math.max(1, (+i.value || 1) + +b.dataset.by));
+  weigh(b.form);
+});
+// The price on the button follows each change. It is only shown; the server counts again.
+const rupees = p => '₹' + (p / 100).toLocaleString('en-IN', { minimumFractionDigits: p % 100 ? 2 : 0 });
+const weigh = f => {
+  for (const set of $$('fieldset[data-max]', f)) {
+    const boxes = $$('[type=checkbox]', set), n = boxes.filter(b => b.checked).length;
+    for (const b of boxes) b.disabled = b.hasAttribute('data-out') || !b.checked && n >= +set.dataset.max;
+    boxes[0]?.setCustomValidity(n < +set.dataset.min ? `Choose at least ${set.dataset.min}.` : '');
+  }
+  const one = $$(':checked', f).reduce((sum, i) => sum + +i.dataset.paise, +f.dataset.paise), qty = +f.elements.qty.value;
+  if (qty > 0) $('[data-total]', f).textContent = ' · ' + rupees(one * qty);
+};
+on('input', e => { const f = e.target.closest('form.sheet'); if (f) weigh(f); });
+$$('form.sheet').forEach(weigh);
+
+// The category in view.
+const links = new Map();
+const spy = new IntersectionObserver(list => {
+  for (const { target, isIntersecting } of list) if (isIntersecting && links.has(target.id)) {
+    for (const a of links.values()) a.removeAttribute('aria-current');
+    const a = links.get(target.id), bar = a.closest('.wrap');
+    a.setAttribute('aria-current', 'true');
+    bar.scrollTo({ left: a.offsetLeft - bar.clientWidth / 2 + a.offsetWidth / 2 });
+  }
+}, { rootMargin: '-20% 0px -75%' });
+const watch = () => {
+  spy.disconnect(); links.clear();
+  for (const a of $$('.cats a[href^="#"]')) { links.set(a.hash.slice(1), a); const s = document.getElementById(a.hash.slice(1)); if (s) spy.observe(s); }
+};
+watch();
+on('htmx:afterSettle', e => { if (e.target.id === 'results') { watch(); align(); } });
+
+// Order page: swap only what changed, say it once, keep asking quickly while money is being confirmed.
+let shown, spoken = $('#status')?.dataset.say, state = $('#status')?.dataset.state;
+on('htmx:beforeSwap', e => {
+  if (e.detail.target.id !== 'status') return;
+  if (e.detail.serverResponse === shown) e.detail.shouldSwap = false;
+  shown = e.detail.serverResponse;
+});
+on('htmx:afterSettle', () => {
+  const s = $('#status');
+  if (!s) return;
+  if (s.dataset.say !== spoken) say(spoken = s.dataset.say);
+  if (s.dataset.state !== state) { state = s.dataset.state; if (document.activeElement === document.body) $('h1', s).focus(); }
+});
+let asked = 0;
+const ask = () => {
+  const hurry = $('#status[data-hurry]');
+  if (hurry) { htmx.trigger('#live', 'again'); asked++; } else asked = 0;
+  setTimeout(ask, asked < 15 ? 2000 : 10000);
+};
+if ($('#live')) { setTimeout(ask, 2000); on('htmx:sseError', () => $('#stream').classList.add('off')); on('htmx:sseOpen', () => $('#stream').classList.remove('off')); }
+
+// Pay page. The handler proves nothing by itself: it hands the answer to the server and goes to the order page, whatever happens.
+const pay = $('#pay');
+const show = name => { for (const p of $$('[data-show]', pay)) p.hidden = !p.dataset.show.split(' ').includes(name); };
+const open = () => {
+  if (!window.Razorpay) return show('blocked');
+  const o = JSON.parse($('#pay-options').textContent), left = Math.floor(o.timeout - performance.now() / 1000);
+  if (left < 1) return location.assign(pay.dataset.order);
+  o.timeout = left;
+  o.modal = { confirm_close: true, ondismiss: () => show($('#reason').textContent ? 'failed' : 'closed') };
+  o.handler = answer => {
+    show('confirming');
+    fetch(pay.dataset.verify, { method: 'POST', headers: { 'Content-Type': 'application/json', Accept: 'application/json' }, body: JSON.stringify(answer), keepalive: true, signal: AbortSignal.timeout?.(10000) })
+      .catch(() => {}).then(() => location.replace(pay.dataset.order));
+  };
+  if (/FBA[NV]|Instagram|Line\/|; wv\)/.test(navigator.userAgent)) o.redirect = true; else delete o.callback_url;
+  const sheet = new Razorpay(o);
+  sheet.on('payment.failed', ({ error }) => { $('#reason').textContent = error?.description || 'The payment did not go through.'; show('failed'); });
+  $('#reason').textContent = '';
+  sheet.open();
+};
+if ($('#pay-options')) {
+  const first = () => { if (pay.dataset.open) open(); else if (!window.Razorpay) show('blocked'); };
+  document.readyState === 'complete' ? first() : addEventListener('load', first);
+  on('click', e => { if (e.target.closest('[data-pay]')) open(); });
+}
+// No gateway order yet: ask again for the customer.
+if ($('#prepare')) setTimeout(() => $('#prepare').requestSubmit(), 2000);
