@@ -1,0 +1,66 @@
+package models
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// What the shop answers instead of doing as asked. handlers/errors.go gives each its status and sentence.
+var (
+	ErrNotFound       = errors.New("not found")
+	ErrBadInput       = errors.New("bad input")                          // our pages cannot send this
+	ErrKeyReused      = errors.New("checkout details have changed")      // same key, other details
+	ErrBillChanged    = errors.New("the bill changed")                   // priced differently from what was shown
+	ErrPreparing      = errors.New("gateway order is being prepared")    // someone else is making it; ask again
+	ErrBadMove        = errors.New("that step is not possible any more") // the row has moved on meanwhile
+	ErrAmountMismatch = errors.New("payment amount or currency does not match")
+	ErrTooLate        = errors.New("too late to cancel")
+	ErrClosed         = errors.New("the outlet takes no orders now")
+	ErrOtherOutlet    = errors.New("the cart belongs to another outlet")
+	ErrTooManyTries   = errors.New("too many tries")
+	ErrWrongLogin     = errors.New("login or password is wrong")
+	ErrSignedOut      = errors.New("the session has ended")
+	ErrNotOurs        = errors.New("not one of our payments") // the gateway knows it, this shop does not
+	ErrOtherMode      = errors.New("orders of the other key mode are in this database")
+	ErrEmptyCart      = errors.New("the cart is empty")
+)
+
+// ErrSoldOut says which dish, or which choice of it, cannot be had now. errors.As finds it.
+type ErrSoldOut struct {
+	ItemID int64
+	Name   string
+	Left   int // how many are left today; 0 when it is off
+}
+
+func (e *ErrSoldOut) Error() string { return fmt.Sprintf("%s is sold out", e.Name) }
+
+// ErrChoice says that the options picked do not fit the dish's groups (too few, too many, foreign). Its text is meant for people.
+type ErrChoice struct {
+	ItemID int64
+	Text   string
+}
+
+func (e *ErrChoice) Error() string { return e.Text }
+
+// ErrDelivery says why an address or a bill cannot be delivered to.
+type ErrDelivery struct {
+	Why          string // far, minimum
+	PIN          string
+	MinimumPaise Paise // minimum: of the item total
+	ShortPaise   Paise // minimum: so much is missing
+}
+
+func (e *ErrDelivery) Error() string {
+	if e.Why == "minimum" {
+		return fmt.Sprintf("%d paise short of the delivery minimum", e.ShortPaise)
+	}
+	return "we do not deliver to " + e.PIN
+}
+
+// isConstraint reports whether err is a violation of the named constraint or unique index. Names are API: see the migrations.
+func isConstraint(err error, name string) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.ConstraintName == name
+}
