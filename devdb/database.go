@@ -199,7 +199,8 @@ func (c *cluster) migrate(ctx context.Context, name string) (err error) {
 	return nil
 }
 
-// templateName carries a hash of all that makes the schema, so a changed migration gets a new template.
+// templateName carries a hash of all that makes the schema, so a changed migration gets a new template: the steps, and go.mod,
+// since River's part of the schema comes with its module.
 func templateName() (string, error) {
 	h := sha256.New()
 	err := fs.WalkDir(migrations.Files, ".", func(path string, d fs.DirEntry, err error) error {
@@ -213,7 +214,27 @@ func templateName() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("devdb: hash the migrations: %w", err)
 	}
+	mod, err := goMod()
+	if err != nil {
+		return "", err
+	}
+	h.Write(mod)
 	return templatePrefix + hex.EncodeToString(h.Sum(nil)[:8]), nil
+}
+
+// goMod is the go.mod at or above the folder we stand in, as every test and `go run` does; nothing when there is none.
+func goMod() ([]byte, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("devdb: %w", err)
+	}
+	for {
+		b, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err == nil || dir == filepath.Dir(dir) {
+			return b, nil
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // sweep removes tests' databases and templates of other migrations, left by runs that were cut short or are long ago.

@@ -26,7 +26,7 @@ var homes = []string{
 }
 
 // findPrograms returns the folder of initdb and postgres: PG_BIN, else where PATH's initdb really lives, else the newest in the
-// usual places. Data belongs to one major version, wanted; "" takes any. Errors: ErrNoPrograms.
+// usual places. Data belongs to one major version, wanted; "" takes any. Errors: ErrNoPrograms when there is none of any use.
 func findPrograms(ctx context.Context, wanted string) (string, error) {
 	var dirs []string
 	if d := os.Getenv("PG_BIN"); d != "" {
@@ -40,7 +40,10 @@ func findPrograms(ctx context.Context, wanted string) (string, error) {
 		dirs = append(dirs, installed(homes)...)
 	}
 	var seen []string
-	for _, d := range dirs {
+	for i, d := range dirs {
+		if slices.Contains(dirs[:i], d) {
+			continue
+		}
 		out, err := exec.CommandContext(ctx, filepath.Join(d, "postgres"), "--version").Output()
 		if err != nil {
 			continue
@@ -60,7 +63,7 @@ func findPrograms(ctx context.Context, wanted string) (string, error) {
 	}
 	switch {
 	case wanted != "" && len(seen) > 0:
-		return "", fmt.Errorf("devdb: the data needs PostgreSQL %s, but %s: %w", wanted, strings.Join(seen, ", "), ErrNoPrograms)
+		return "", fmt.Errorf("devdb: the data needs PostgreSQL %s, but %s: install that version, or move the data away to begin anew", wanted, strings.Join(seen, ", "))
 	case len(seen) > 0:
 		return "", fmt.Errorf("devdb: PostgreSQL %d or later is needed, but %s: %w", oldest, strings.Join(seen, ", "), ErrNoPrograms)
 	}
@@ -77,7 +80,8 @@ func installed(patterns []string) []string {
 		}
 		dirs = append(dirs, found...)
 	}
-	slices.SortStableFunc(dirs, func(a, b string) int { return firstNumber(b) - firstNumber(a) })
+	version := func(dir string) int { return firstNumber(filepath.Base(filepath.Dir(dir))) }
+	slices.SortStableFunc(dirs, func(a, b string) int { return version(b) - version(a) })
 	return dirs
 }
 

@@ -84,10 +84,12 @@ type process struct {
 // A server that another program already runs there is used and not owned: it goes when that program stops it.
 // Safe to call again after any kind of end: of this program, of the server, or of both. The caller calls Stop.
 // Errors: ErrNoPrograms when no server is installed, otherwise a sentence that ends with the server's own last words.
-func Start(ctx context.Context, dir string) (*Server, error) {
+func Start(ctx context.Context, dir string) (*Server, error) { return start(ctx, dir, keeping) }
+
+func start(ctx context.Context, dir string, k kind) (*Server, error) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	s, err := newServer(dir, keeping)
+	s, err := newServer(dir, k)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +100,10 @@ func Start(ctx context.Context, dir string) (*Server, error) {
 		}
 		if lock != nil {
 			defer lock.Close()
-			return s, s.launch(ctx, lock)
+			if err := s.launch(ctx, lock); err != nil {
+				return nil, err
+			}
+			return s, nil
 		}
 		// The lock is held by a running server, or by a program just about to run one.
 		if s.answers(ctx, name) == nil {
