@@ -1,0 +1,143 @@
+package views
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tiffin/models"
+)
+
+// india is the one zone people read times in. It has no daylight saving, so a fixed zone needs no tables from the machine.
+var india = time.FixedZone("IST", 5*60*60+30*60)
+
+// Rupees writes an amount for a bill, a button that pays, a refund or a letter: always two decimals, Indian grouping,
+// "₹1,23,456.00". A negative amount has a real minus in front: "−₹100.00".
+func Rupees(p models.Paise) string {
+	sign, whole, rest := split(p)
+	return sign + "₹" + whole + "." + rest
+}
+
+// ShortRupees writes a price for the menu: as Rupees, but without ".00".
+func ShortRupees(p models.Paise) string {
+	sign, whole, rest := split(p)
+	if rest == "00" {
+		return sign + "₹" + whole
+	}
+	return sign + "₹" + whole + "." + rest
+}
+
+// split works on the digits, so that every int64 can be written, the lowest one too.
+func split(p models.Paise) (sign, whole, rest string) {
+	digits := strconv.FormatInt(int64(p), 10)
+	if digits[0] == '-' {
+		sign, digits = "−", digits[1:]
+	}
+	if len(digits) < 3 {
+		digits = strings.Repeat("0", 3-len(digits)) + digits
+	}
+	return sign, grouped(digits[:len(digits)-2]), digits[len(digits)-2:]
+}
+
+// grouped puts commas the Indian way: the last three digits together, then pairs.
+func grouped(digits string) string {
+	if len(digits) <= 3 {
+		return digits
+	}
+	head, tail := digits[:len(digits)-3], digits[len(digits)-3:]
+	for len(head) > 2 {
+		head, tail = head[:len(head)-2], head[len(head)-2:]+","+tail
+	}
+	return head + "," + tail
+}
+
+// Percent writes a rate: 250 basis points are "2.5%".
+func Percent(bp models.BasisPoints) string {
+	text := fmt.Sprintf("%d.%02d", bp/100, bp%100)
+	return strings.TrimRight(strings.TrimRight(text, "0"), ".") + "%"
+}
+
+// Clock writes the time of day in India: "7:38 pm".
+func Clock(t time.Time) string { return t.In(india).Format("3:04 pm") }
+
+// ShortClock is Clock without ":00": "11 pm", "5:30 pm".
+func ShortClock(t time.Time) string {
+	t = t.In(india)
+	if t.Minute() == 0 {
+		return t.Format("3 pm")
+	}
+	return t.Format("3:04 pm")
+}
+
+// ClockRange writes a window: "8:10 – 8:20 pm", and "11:50 am – 12:10 pm" across noon.
+func ClockRange(from, to time.Time) string {
+	from, to = from.In(india), to.In(india)
+	if from.Format("pm") == to.Format("pm") && to.Sub(from) < 12*time.Hour {
+		return from.Format("3:04") + " – " + to.Format("3:04 pm")
+	}
+	return from.Format("3:04 pm") + " – " + to.Format("3:04 pm")
+}
+
+// Date writes a day in India: "30 Nov 2026".
+func Date(t time.Time) string { return t.In(india).Format("2 Jan 2006") }
+
+// When writes an instant for people who look at it at now: "7:38 pm" on the same day, else "30 Nov, 7:38 pm".
+func When(t, now time.Time) string {
+	if sameDay(t, now) {
+		return Clock(t)
+	}
+	return t.In(india).Format("2 Jan, 3:04 pm")
+}
+
+// Upcoming writes an instant ahead of now: "today at 5:30 pm", "tomorrow at 11 am", "on Sunday at 11 am", "on 12 Dec at 11 am".
+func Upcoming(t, now time.Time) string {
+	switch days := dayOf(t).Sub(dayOf(now)) / (24 * time.Hour); {
+	case days <= 0:
+		return "today at " + ShortClock(t)
+	case days == 1:
+		return "tomorrow at " + ShortClock(t)
+	case days < 7:
+		return "on " + t.In(india).Format("Monday") + " at " + ShortClock(t)
+	default:
+		return "on " + t.In(india).Format("2 Jan") + " at " + ShortClock(t)
+	}
+}
+
+func dayOf(t time.Time) time.Time {
+	y, m, d := t.In(india).Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
+func sameDay(a, b time.Time) bool { return dayOf(a).Equal(dayOf(b)) }
+
+// Minutes writes a span of whole minutes: "30–40 min", "20 min" when both are the same.
+func Minutes(from, to int) string {
+	if from == to {
+		return fmt.Sprintf("%d min", to)
+	}
+	return fmt.Sprintf("%d–%d min", from, to)
+}
+
+// Phone writes a stored E.164 number for people in India: "+919845012345" is "98450 12345". Any other number is left as it is.
+func Phone(e164 string) string {
+	rest, indian := strings.CutPrefix(e164, "+91")
+	if !indian || len(rest) != 10 {
+		return e164
+	}
+	return rest[:5] + " " + rest[5:]
+}
+
+// Distance writes metres as kilometres with one decimal: "3.2 km".
+func Distance(metres int) string {
+	tenths := (metres + 50) / 100
+	return fmt.Sprintf("%d.%d km", tenths/10, tenths%10)
+}
+
+// Count writes a number with its word: "1 item", "6 items".
+func Count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
