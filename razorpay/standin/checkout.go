@@ -1,0 +1,3 @@
+package standin
+
+var publicCalls = map[string]func(*Server, *call) answer{}
