@@ -31,8 +31,8 @@ func (c Config) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "{KeyID:%s APIURL:%s Timeout:%s}", c.KeyID, c.APIURL, c.Timeout)
 }
 
-// Client asks Razorpay. It is safe for use by many goroutines. Every method makes at most one POST or, for lists, one
-// GET a page; none of them repeats anything. Errors: *APIError (non-2xx), ErrBadReply (a 2xx that does not say what was
+// Client asks Razorpay. It is safe for use by many goroutines. Create makes one POST, Fetch one GET, List one GET a
+// page; none of them repeats anything, and each request has its own Timeout. Errors: *APIError (non-2xx), ErrBadReply (a 2xx that does not say what was
 // asked), ErrInvalid (refused here, nothing sent), or one that wraps the transport's, context.DeadlineExceeded among
 // them. OutcomeOf says what each means. Never call one inside a database transaction.
 type Client struct {
@@ -63,7 +63,7 @@ func New(cfg Config) *Client {
 }
 
 // Format hides the secret from every verb.
-func (c *Client) Format(f fmt.State, _ rune) {
+func (c Client) Format(f fmt.State, _ rune) {
 	fmt.Fprintf(f, "razorpay client of %s at %s", c.keyID, c.apiURL)
 }
 
@@ -217,7 +217,7 @@ func (c *Client) CreateRefund(ctx context.Context, id string, in RefundParams) (
 	return r, nil
 }
 
-// FetchRefund reads one refund (Docs-Aug "Fetch a Refund"). Safe to repeat. An unknown id is Refused.
+// FetchRefund reads one refund (Docs-Aug "Refunds Entity"). Safe to repeat. An unknown id is Refused.
 func (c *Client) FetchRefund(ctx context.Context, id string) (Refund, error) {
 	return fetch(ctx, c, refundID, id, decodeRefund, func(r Refund) string { return r.ID },
 		func(s *sdk.Client) (map[string]any, error) { return s.Refund.Fetch(id, nil, nil) })
@@ -342,13 +342,23 @@ func (in OrderParams) check() error {
 	if len(in.Currency) != 3 || strings.Trim(in.Currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
 		return invalid("currency %.10q", in.Currency)
 	}
-	if o := in.Capture; o != nil && (o.AutomaticExpiryMinutes < 12 || o.ManualExpiryMinutes != 0 && o.ManualExpiryMinutes < o.AutomaticExpiryMinutes || o.ManualExpiryMinutes > 7200 || o.AutomaticExpiryMinutes > 7200) {
-		return invalid("capture within %d minutes, kept for %d", o.AutomaticExpiryMinutes, o.ManualExpiryMinutes)
+	if in.Capture != nil {
+		if err := in.Capture.check(); err != nil {
+			return err
+		}
 	}
 	if err := checkReceipt(in.Receipt); err != nil {
 		return err
 	}
 	return checkNotes(in.Notes)
+}
+
+func (o CaptureOptions) check() error {
+	automatic, manual := o.AutomaticExpiryMinutes, o.ManualExpiryMinutes
+	if automatic < 12 || automatic > 7200 || manual > 7200 || manual != 0 && manual < automatic {
+		return invalid("capture within %d minutes, kept for %d", automatic, manual)
+	}
+	return nil
 }
 
 func (in RefundParams) check() error {

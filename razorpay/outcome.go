@@ -30,7 +30,7 @@ type APIError struct {
 	Status                                         int
 	Code, Description, Field, Source, Step, Reason string
 	Metadata                                       map[string]string
-	Raw                                            []byte // the body, at most maxErrorBody bytes
+	Raw                                            []byte // the body, at most 64 KiB of it
 }
 
 // Error shows status, code and the gateway's sentence, quoted, so that it can stand in a log line.

@@ -412,8 +412,8 @@ func decodeList[T any](raw []byte, decode func([]byte) (T, error)) ([]T, error) 
 	return list, nil
 }
 
-// clean removes NUL: JSON can spell it, PostgreSQL cannot store it.
-func clean(s string) string { return strings.ReplaceAll(s, "\x00", "") }
+// clean removes NUL and bytes that are no UTF-8: JSON text can hold both, PostgreSQL can store neither.
+func clean(s string) string { return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\ufffd") }
 
 // text is a string, or what stands where one belongs: null is empty, anything else its own JSON text.
 type text string
