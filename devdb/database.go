@@ -65,11 +65,7 @@ func EmptyURL(t testing.TB) string {
 // Private gives the test a server of its own, which it may Kill and Restart as it likes. It is gone when the test ends.
 func Private(t testing.TB) *Server {
 	t.Helper()
-	base, err := testFolder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := StartThrowaway(context.Background(), base)
+	s, err := StartThrowaway(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,21 +92,12 @@ var testCluster = sync.OnceValues(func() (*cluster, error) {
 		}
 		return &cluster{admin: *u}, nil
 	}
-	base, err := testFolder()
-	if err != nil {
-		return nil, err
-	}
-	s, err := StartThrowaway(context.Background(), base)
+	s, err := StartThrowaway(context.Background())
 	if err != nil {
 		return nil, err
 	}
 	return &s.tests, nil // never stopped by us: it ends with this process, as StartThrowaway's servers do
 })
-
-// testFolder holds the servers of test processes that were not given one.
-func testFolder() (string, error) {
-	return ownFolder(filepath.Join(os.TempDir(), fmt.Sprintf("tiffin-test-%d", os.Geteuid())))
-}
 
 // cluster is a server as tests see it: a place to make databases in.
 type cluster struct {

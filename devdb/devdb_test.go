@@ -430,6 +430,16 @@ func TestFoldersOnlyTheirOwnerMayEnter(t *testing.T) {
 	})
 }
 
+func TestRoomy(t *testing.T) {
+	t.Parallel()
+	if roomy("/proc") { // has no blocks at all
+		t.Error("/proc")
+	}
+	if roomy(filepath.Join(t.TempDir(), "missing")) {
+		t.Error("a folder that is not there")
+	}
+}
+
 func TestOwnFolder(t *testing.T) {
 	t.Parallel()
 	base := folder(t)
@@ -524,7 +534,7 @@ func startIn(t *testing.T, dir string) *Server {
 
 func throwawayIn(t *testing.T, base string) *Server {
 	t.Helper()
-	s, err := StartThrowaway(t.Context(), base)
+	s, err := startThrowaway(t.Context(), base)
 	if err != nil {
 		t.Fatal(err)
 	}

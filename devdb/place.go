@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 const (
@@ -148,19 +149,26 @@ func (p place) initialise(ctx context.Context, bin string, acc account, further 
 }
 
 // clear removes what a killed server left and a new one would stumble over: its pid and socket files name a process, and that
-// number may belong to a stranger or to a corpse by now. Only to be called with the lock in hand.
+// number may belong to a stranger or to a corpse by now. A number nobody has is left to the server, which knows more to clean
+// up by it. Only to be called with the lock in hand.
 func (p place) clear() error {
-	pidFile := filepath.Join(p.data, "postmaster.pid")
-	if b, err := os.ReadFile(pidFile); err == nil {
+	for _, file := range []string{filepath.Join(p.data, "postmaster.pid"), filepath.Join(p.run, ".s.PGSQL."+port+".lock")} {
+		b, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("devdb: %w", err)
+		}
 		first, _, _ := strings.Cut(string(b), "\n")
-		if pid, err := strconv.Atoi(strings.TrimSpace(first)); err == nil && servesIn(pid, p.data) {
+		pid, err := strconv.Atoi(strings.TrimSpace(first))
+		if err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			continue
+		}
+		if err == nil && servesIn(pid, p.data) {
 			return fmt.Errorf("devdb: process %d serves %s and was not started from here: stop it first", pid, p.data)
 		}
-	}
-	for _, f := range []string{
-		pidFile, filepath.Join(p.run, ".s.PGSQL."+port), filepath.Join(p.run, ".s.PGSQL."+port+".lock"),
-	} {
-		if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(file); err != nil {
 			return fmt.Errorf("devdb: %w", err)
 		}
 	}
