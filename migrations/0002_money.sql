@@ -199,8 +199,7 @@ CREATE TABLE gateway_orders (
   handed_out_at timestamptz,                                                    -- a browser was given this id
   learned_via   text NOT NULL CHECK (learned_via IN ('create','lookup','event','sweep','verify')),
   created_at    timestamptz NOT NULL DEFAULT shop_now(),
-  UNIQUE (razorpay_order_id, order_id),
-  CHECK (handed_out_at IS NULL OR learned_via <> 'event')
+  UNIQUE (razorpay_order_id, order_id)
 );
 CREATE UNIQUE INDEX gateway_orders_current_key ON gateway_orders (order_id) WHERE state = 'current';
 CREATE INDEX gateway_orders_order ON gateway_orders (order_id);

@@ -1,6 +1,11 @@
 package models
 
-import "time"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Fulfilment is the kitchen's side of a paid order: the ticket. One per order, made in the commit that keeps the payment.
 type Fulfilment struct {
@@ -21,4 +26,135 @@ type Fulfilment struct {
 type Ticket struct {
 	Fulfilment Fulfilment
 	Order      Order // with Items
+}
+
+// EnsureFulfilment writes the ticket of a paid order; paymentID is nil only where nothing was to be paid. One per order: a repeat
+// changes nothing. Inside InTx only.
+func (s *Store) EnsureFulfilment(ctx context.Context, o Order, paymentID *int64) error {
+	minutes := o.PrepMinutes
+	if o.Way == "delivery" {
+		minutes += o.DeliveryMinutes
+	}
+	return s.exec(ctx, `INSERT INTO fulfilments (order_id, payment_id, outlet_id, promised_at) VALUES (?, ?, ?, shop_now() + make_interval(mins => ?))
+		ON CONFLICT (order_id) DO NOTHING`, o.ID, paymentID, o.OutletID, minutes).Error
+}
+
+// ticketMoves is the kitchen's table: one step on, one step back (recall). fulfilments_guard holds the same edges.
+var ticketMoves = map[string][]string{
+	TicketQueued:     {TicketAccepted},
+	TicketAccepted:   {TicketPreparing, TicketQueued},
+	TicketPreparing:  {TicketReady, TicketAccepted},
+	TicketReady:      {TicketHandedOver, TicketPreparing},
+	TicketHandedOver: {TicketReady},
+}
+
+// FulfilmentNext is the step a ticket's main button takes: accept, fire, bump, hand over. "" after the last.
+func FulfilmentNext(status string) string {
+	if status == TicketHandedOver || len(ticketMoves[status]) == 0 {
+		return ""
+	}
+	return ticketMoves[status][0]
+}
+
+// FulfilmentBack is the step recall takes; "" where there is none.
+func FulfilmentBack(status string) string {
+	moves := ticketMoves[status]
+	switch {
+	case status == TicketHandedOver:
+		return moves[0]
+	case len(moves) == 2:
+		return moves[1]
+	}
+	return ""
+}
+
+// MoveFulfilment takes a ticket from one state to the next or one back, for a staff member of its outlet. It changes nothing and says
+// ErrBadMove, with the ticket as it is now, when somebody else was first. Errors besides: ErrNotFound.
+func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to string, by Staff) (f Fulfilment, err error) {
+	err = s.InTx(ctx, func(tx *Store) error {
+		if err := tx.Act(ctx, StaffActor(by.ID)); err != nil {
+			return err
+		}
+		allowed := false
+		for _, next := range ticketMoves[from] {
+			allowed = allowed || next == to
+		}
+		err := error(ErrNotFound)
+		if allowed {
+			err = tx.one(ctx, &f, `UPDATE fulfilments SET status = ?, `+to+`_at = shop_now() WHERE order_id = ? AND status = ? AND (?::bigint IS NULL OR outlet_id = ?) RETURNING *`,
+				to, orderID, from, by.OutletID, by.OutletID)
+		}
+		if errors.Is(err, ErrNotFound) {
+			if f, err = tx.findFulfilment(ctx, orderID, by.OutletID); err != nil {
+				return err
+			}
+			return fmt.Errorf("ticket %d is %s, not %s: %w", orderID, f.Status, from, ErrBadMove)
+		}
+		if err != nil {
+			return err
+		}
+		if err := tx.Audit(ctx, StaffActor(by.ID), "ticket_"+to, &orderID, "from "+from); err != nil {
+			return err
+		}
+		if err := tx.Notify(ctx, OrderTopic(orderID)); err != nil {
+			return err
+		}
+		return tx.Notify(ctx, BoardTopic(f.OutletID))
+	})
+	return f, err
+}
+
+// FindFulfilment returns an order's ticket. Errors: ErrNotFound: it has none, so it was never paid.
+func (s *Store) FindFulfilment(ctx context.Context, orderID int64) (Fulfilment, error) {
+	return s.findFulfilment(ctx, orderID, nil)
+}
+
+func (s *Store) findFulfilment(ctx context.Context, orderID int64, outletID *int64) (f Fulfilment, err error) {
+	err = s.one(ctx, &f, `SELECT * FROM fulfilments WHERE order_id = ? AND (?::bigint IS NULL OR outlet_id = ?)`, orderID, outletID, outletID)
+	return f, err
+}
+
+// cancelFulfilment cancels the ticket if whoever cancels still may: a customer until it is accepted, staff and the shop until it is
+// handed over. Errors: ErrTooLate.
+func (s *Store) cancelFulfilment(ctx context.Context, orderID int64, by string) error {
+	states := `'queued', 'accepted', 'preparing', 'ready'`
+	if by == ActorCustomer {
+		states = `'queued'`
+	}
+	r := s.exec(ctx, `UPDATE fulfilments SET status = 'cancelled', cancelled_at = shop_now() WHERE order_id = ? AND status IN (`+states+`)`, orderID)
+	if r.Error == nil && r.RowsAffected == 0 {
+		return fmt.Errorf("order %d: %w", orderID, ErrTooLate)
+	}
+	return r.Error
+}
+
+// ListTickets returns the board of an outlet (nil: of all), oldest first: paid orders that are not handed over, and those handed over
+// or cancelled in the last minutes, so that a cook notices.
+func (s *Store) ListTickets(ctx context.Context, outletID *int64) ([]Ticket, error) {
+	var rows []Fulfilment
+	if err := s.read(ctx, &rows, `SELECT * FROM fulfilments WHERE (?::bigint IS NULL OR outlet_id = ?)
+		AND (status IN ('queued', 'accepted', 'preparing', 'ready') OR cancelled_at > shop_now() - interval '5 minutes' OR (status = 'handed_over' AND handed_over_at > shop_now() - interval '20 minutes'))
+		ORDER BY queued_at, order_id LIMIT 300`, outletID, outletID); err != nil {
+		return nil, err
+	}
+	ids := make(IDList, len(rows))
+	for i, f := range rows {
+		ids[i] = f.OrderID
+	}
+	var orders []Order
+	if err := s.read(ctx, &orders, `SELECT * FROM orders WHERE id = ANY (?::bigint[])`, ids); err != nil {
+		return nil, err
+	}
+	if err := s.fillItems(ctx, orders); err != nil {
+		return nil, err
+	}
+	byID := map[int64]Order{}
+	for _, o := range orders {
+		byID[o.ID] = o
+	}
+	tickets := make([]Ticket, len(rows))
+	for i, f := range rows {
+		tickets[i] = Ticket{Fulfilment: f, Order: byID[f.OrderID]}
+	}
+	return tickets, nil
 }

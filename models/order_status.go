@@ -1,5 +1,12 @@
 package models
 
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
 // The order's states. A failed attempt leaves an order pending; refunded and partly refunded are derived from refunds.
 const (
 	OrderPending   = "pending"   // placed, not paid
@@ -24,6 +31,79 @@ func MayMoveOrder(from, to string) bool {
 		}
 	}
 	return false
+}
+
+// Who made a change, as history and audit write it.
+const (
+	ActorShop     = "shop"
+	ActorCustomer = "customer"
+)
+
+// StaffActor names a staff member in history and audit.
+func StaffActor(staffID int64) string { return "staff:" + strconv.FormatInt(staffID, 10) }
+
+// Move says why an order moves.
+type Move struct {
+	By        string // ActorShop, ActorCustomer or StaffActor
+	Reason    string // cancelled: superseded, changed_mind, kitchen_closed, …; people see a sentence for it
+	PaymentID *int64 // paid: the payment that is kept
+}
+
+// MoveOrder is the one function that writes an order's state: from the state o has to another, if the table allows it and the row is
+// still there. A closed order gives its dishes back; any move away from pending frees the session's checkout key. o is brought up to date.
+// Errors: ErrBadMove. Inside InTx only, under the order's lock.
+func (s *Store) MoveOrder(ctx context.Context, o *Order, to string, why Move) error {
+	if !MayMoveOrder(o.Status, to) {
+		return fmt.Errorf("order %d %s -> %s: %w", o.ID, o.Status, to, ErrBadMove)
+	}
+	closing := to == OrderCancelled || to == OrderExpired
+	if closing {
+		if err := s.ReleaseHolds(ctx, o.ID); err != nil {
+			return err
+		}
+	}
+	from := o.Status
+	var moved Order
+	err := s.one(ctx, &moved, `UPDATE orders SET status = ?, checks = 0, next_check_at = shop_now() + interval '15 minutes', resolve_by = NULL,
+			paid_payment_id = COALESCE(?, paid_payment_id), paid_at = CASE WHEN ? THEN shop_now() ELSE paid_at END,
+			closed_at = CASE WHEN ? THEN shop_now() END,
+			cancel_reason = CASE WHEN ? THEN ? END, cancelled_by = CASE WHEN ? THEN ? END
+		WHERE id = ? AND status = ? RETURNING *`,
+		to, why.PaymentID, to == OrderPaid, closing, to == OrderCancelled, why.Reason, to == OrderCancelled, why.By, o.ID, from)
+	if err == ErrNotFound {
+		return fmt.Errorf("order %d is no longer %s: %w", o.ID, from, ErrBadMove)
+	}
+	if err != nil {
+		return fmt.Errorf("order %d %s -> %s: %w", o.ID, from, to, err)
+	}
+	moved.Items, moved.Taxes = o.Items, o.Taxes
+	*o = moved
+	if to == OrderPaid {
+		if err := s.takeBoughtLines(ctx, o); err != nil {
+			return err
+		}
+	}
+	if err := s.exec(ctx, `UPDATE sessions SET checkout_key = NULL WHERE checkout_key::text = ?`, o.CheckoutKey).Error; err != nil {
+		return err
+	}
+	if from == OrderPaid || to == OrderPaid {
+		if err := s.Notify(ctx, BoardTopic(o.OutletID)); err != nil {
+			return err
+		}
+	}
+	return s.Notify(ctx, OrderTopic(o.ID))
+}
+
+// takeBoughtLines takes out of the cart what the order bought, and nothing that was added since.
+func (s *Store) takeBoughtLines(ctx context.Context, o *Order) error {
+	if err := s.exec(ctx, `UPDATE carts SET version = version + 1, updated_at = shop_now() WHERE id = ?`, o.CartID).Error; err != nil {
+		return err
+	}
+	const bought = `FROM order_items i WHERE i.order_id = ? AND l.cart_id = ? AND l.item_id = i.item_id AND l.option_ids = i.option_ids`
+	if err := s.exec(ctx, `DELETE FROM cart_lines l USING `+strings.TrimPrefix(bought, "FROM ")+` AND l.qty <= i.qty`, o.ID, o.CartID).Error; err != nil {
+		return err
+	}
+	return s.exec(ctx, `UPDATE cart_lines l SET qty = l.qty - i.qty `+bought, o.ID, o.CartID).Error // what is left was wanted more often than bought
 }
 
 // The ticket's states.

@@ -1,6 +1,12 @@
 package models
 
-import "time"
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
 
 // Refund is one request to give money back. Its ID is the idempotency key and the receipt the gateway is told, so it is made once
 // and sent any number of times.
@@ -25,4 +31,322 @@ type Refund struct {
 	SubmittedAt      *time.Time
 	ProcessedAt      *time.Time
 	FailedAt         *time.Time
+}
+
+// createRefund stores one request and its job. The payment's reserve has been raised already, by a guarded UPDATE of the caller.
+// Safe to repeat with the same id. Inside InTx only.
+func (s *Store) createRefund(ctx context.Context, r Refund) error {
+	created := s.exec(ctx, `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by, speed, retry_of)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, r.ID, r.PaymentID, r.OrderID, r.AmountPaise, r.Kind, r.Reason, r.RequestedBy, r.Speed, r.RetryOf)
+	if created.Error != nil {
+		return fmt.Errorf("refund of payment %d: %w", r.PaymentID, created.Error)
+	}
+	if created.RowsAffected == 0 {
+		return nil
+	}
+	return s.Enqueue(ctx, SendRefundArgs{RefundID: r.ID})
+}
+
+// reserve raises the payment's reserve by amount, never above what was captured for the order. Errors: ErrBadMove.
+func (s *Store) reserve(ctx context.Context, paymentID int64, amount Paise) error {
+	r := s.exec(ctx, `UPDATE payments SET refund_reserved_paise = refund_reserved_paise + ?
+		WHERE id = ? AND disposition = 'kept' AND refund_reserved_paise + ? <= amount_paise - customer_fee_paise`, amount, paymentID, amount)
+	if r.Error == nil && r.RowsAffected == 0 {
+		return fmt.Errorf("payment %d has not so much left to give back: %w", paymentID, ErrBadMove)
+	}
+	return r.Error
+}
+
+// CancelOrder ends an order: an unpaid one at once, a paid one together with the refund of all that is left of its money, its ticket
+// and its dishes. A customer may do so until the kitchen accepts, staff until the food is handed over.
+// The order as it is afterwards is returned. Errors: ErrNotFound, ErrTooLate. Safe to repeat: a cancelled order stays as it is.
+func (s *Store) CancelOrder(ctx context.Context, orderID int64, by, reason, speed string) (o Order, err error) {
+	err = s.InTx(ctx, func(tx *Store) error {
+		if err := tx.Act(ctx, by); err != nil {
+			return err
+		}
+		if o, err = tx.LockOrder(ctx, orderID); err != nil {
+			return err
+		}
+		switch o.Status {
+		case OrderCancelled, OrderExpired:
+			return nil
+		case OrderPaid:
+			if err := tx.returnKept(ctx, o, by, reason, speed); err != nil {
+				return err
+			}
+		}
+		if err := tx.Audit(ctx, by, "cancel_order", &o.ID, reason); err != nil {
+			return err
+		}
+		return tx.MoveOrder(ctx, &o, OrderCancelled, Move{By: by, Reason: reason})
+	})
+	return o, err
+}
+
+// returnKept cancels the ticket of a paid order and asks for the rest of its money back.
+func (s *Store) returnKept(ctx context.Context, o Order, by, reason, speed string) error {
+	var p Payment
+	if o.PaidPaymentID != nil {
+		if err := s.one(ctx, &p, `SELECT * FROM payments WHERE id = ? FOR UPDATE`, *o.PaidPaymentID); err != nil {
+			return err
+		}
+	}
+	if err := s.cancelFulfilment(ctx, o.ID, by); err != nil {
+		return err
+	}
+	rest := p.AmountPaise - p.CustomerFeePaise - p.RefundReservedPaise
+	if rest <= 0 {
+		return nil
+	}
+	return s.requestRefund(ctx, o, p, rest, "cancel", reason, by, speed)
+}
+
+func (s *Store) requestRefund(ctx context.Context, o Order, p Payment, amount Paise, kind, reason, by, speed string) error {
+	if err := s.reserve(ctx, p.ID, amount); err != nil {
+		return err
+	}
+	id := uuid.NewSHA1(autoRefunds, fmt.Appendf(nil, "%s %s %d", kind, *p.RazorpayPaymentID, p.RefundReservedPaise)).String()
+	r := Refund{ID: id, PaymentID: p.ID, OrderID: o.ID, AmountPaise: amount, Kind: kind, Reason: reason, RequestedBy: by, Speed: speed}
+	if err := s.createRefund(ctx, r); err != nil {
+		return err
+	}
+	if err := s.post(ctx, "refund_requested", "refund", id, amount, accountReturns, accountPayable); err != nil {
+		return err
+	}
+	if err := s.EnsureLetter(ctx, LetterRefundRequested, id, o); err != nil {
+		return err
+	}
+	return s.Notify(ctx, OrderTopic(o.ID))
+}
+
+// RefundTask is a refund that this process may send now, and what it needs for it.
+type RefundTask struct {
+	Refund
+	RazorpayPaymentID string
+	LeaseToken        string
+}
+
+// refundLease is how long one sender has: the client's 8 s, a list and a save, many times over.
+const refundLease = "60 seconds"
+
+// ClaimRefund leases one due, requested refund; found is false when it is not due, not requested any more, or somebody else's now.
+func (s *Store) ClaimRefund(ctx context.Context, refundID string) (task RefundTask, found bool, err error) {
+	err = s.one(ctx, &task, `UPDATE refunds r SET attempts = attempts + 1, lease_token = gen_random_uuid(), lease_until = shop_now() + interval '`+refundLease+`'
+		FROM payments p WHERE p.id = r.payment_id AND r.id::text = ? AND r.status = 'requested' AND r.next_attempt_at <= shop_now()
+		  AND (r.lease_until IS NULL OR r.lease_until < shop_now()) RETURNING r.*, p.razorpay_payment_id`, refundID)
+	if err == ErrNotFound {
+		return task, false, nil
+	}
+	return task, err == nil, err
+}
+
+// ListDueRefunds names the refunds whose turn it is: requested ones to send, submitted ones to ask about.
+func (s *Store) ListDueRefunds(ctx context.Context, limit int) (refunds []Refund, err error) {
+	err = s.read(ctx, &refunds, `SELECT * FROM refunds WHERE status IN ('requested', 'submitted') AND next_attempt_at <= shop_now()
+		AND (lease_until IS NULL OR lease_until < shop_now()) ORDER BY next_attempt_at LIMIT ?`, limit)
+	return refunds, err
+}
+
+// PostponeRefund gives the lease back and sets the next turn: 10 s, doubling to an hour.
+func (s *Store) PostponeRefund(ctx context.Context, task RefundTask, why string) error {
+	return s.exec(ctx, `UPDATE refunds SET lease_token = NULL, lease_until = NULL, last_error = ?,
+			next_attempt_at = shop_now() + least(interval '10 seconds' * 2 ^ least(greatest(attempts - 1, 0), 10), interval '1 hour')
+		WHERE id::text = ? AND status = 'requested' AND lease_token::text = ?`, why, task.ID, task.LeaseToken).Error
+}
+
+// LookAgain sets when a submitted refund is asked about next: hourly on its first day, then every six hours, then daily to day 10.
+func (s *Store) LookAgain(ctx context.Context, refundID string) error {
+	return s.exec(ctx, `UPDATE refunds SET next_attempt_at = shop_now() + CASE WHEN submitted_at > shop_now() - interval '6 hours' THEN interval '1 hour'
+		WHEN submitted_at > shop_now() - interval '2 days' THEN interval '6 hours' ELSE interval '1 day' END WHERE id::text = ? AND status = 'submitted'`, refundID).Error
+}
+
+// SeenRefund is what the gateway says about one refund.
+type SeenRefund struct {
+	RazorpayRefundID string
+	Receipt          string // our id, when we asked for it
+	AmountPaise      Paise
+	Status           string // Razorpay's: pending, processed, failed
+	BankReference    string
+}
+
+// maxRefundTries is how often a failed refund is asked for again by itself before a person has to look.
+const maxRefundTries = 3
+
+// RecordRefund writes what the gateway says about a refund of a payment, forward only: requested → submitted → processed or failed.
+// One we did not ask for (the dashboard's, or Razorpay's own) is imported and counted; where it takes money that a request of ours
+// had reserved and not yet sent, ours becomes void. A failed one gets a successor, three times at most, then a person's attention.
+// Safe to repeat. Inside InTx only, under the order's and the payment's lock.
+func (s *Store) RecordRefund(ctx context.Context, o Order, p Payment, seen SeenRefund) (moved bool, err error) {
+	var r Refund
+	err = s.one(ctx, &r, `SELECT * FROM refunds WHERE payment_id = ? AND (razorpay_refund_id = ? OR (id::text = ? AND razorpay_refund_id IS NULL)) ORDER BY razorpay_refund_id NULLS LAST LIMIT 1 FOR UPDATE`,
+		p.ID, seen.RazorpayRefundID, seen.Receipt)
+	if err == ErrNotFound {
+		if seen.Status == "failed" {
+			return false, nil // nothing was given back and nothing of ours hangs on it
+		}
+		if r, err = s.importRefund(ctx, o, p, seen); err != nil {
+			return false, err
+		}
+	} else if err != nil {
+		return false, err
+	}
+	if r.AmountPaise != seen.AmountPaise {
+		return false, fmt.Errorf("refund %s is %d paise here and %d at the gateway: %w", r.ID, r.AmountPaise, seen.AmountPaise, ErrAmountMismatch)
+	}
+	to := map[string]string{"pending": "submitted", "processed": "processed", "failed": "failed"}[seen.Status]
+	if to == "" {
+		to = "submitted" // a word we do not know is not an end
+	}
+	rank := map[string]int{"requested": 0, "submitted": 1, "processed": 2, "failed": 3, "void": 3}
+	if rank[to] <= rank[r.Status] {
+		err = s.exec(ctx, `UPDATE refunds SET bank_reference = COALESCE(NULLIF(?, ''), bank_reference), razorpay_status = ? WHERE id::text = ? AND status = ?
+			AND (razorpay_status, bank_reference) IS DISTINCT FROM (?, COALESCE(NULLIF(?, ''), bank_reference))`,
+			seen.BankReference, seen.Status, r.ID, r.Status, seen.Status, seen.BankReference).Error
+		return false, err
+	}
+	updated := s.exec(ctx, `UPDATE refunds SET status = ?, razorpay_refund_id = ?, razorpay_status = ?, bank_reference = COALESCE(NULLIF(?, ''), bank_reference),
+			lease_token = NULL, lease_until = NULL, last_error = '', next_attempt_at = shop_now() + interval '1 hour', submitted_at = COALESCE(submitted_at, shop_now()),
+			processed_at = CASE WHEN ? THEN shop_now() ELSE processed_at END, failed_at = CASE WHEN ? THEN shop_now() END
+		WHERE id::text = ? AND status = ?`, to, seen.RazorpayRefundID, seen.Status, seen.BankReference, to == "processed", to == "failed", r.ID, r.Status)
+	if updated.Error != nil {
+		return false, fmt.Errorf("refund %s: %w", r.ID, updated.Error)
+	}
+	if updated.RowsAffected != 1 {
+		return false, fmt.Errorf("refund %s: %w", r.ID, ErrBadMove)
+	}
+	switch to {
+	case "processed":
+		if err := s.post(ctx, "refund_settled", "refund", r.ID, r.AmountPaise, accountPayable, accountClearing); err != nil {
+			return false, err
+		}
+		if err := s.EnsureLetter(ctx, LetterRefundProcessed, r.ID, o); err != nil {
+			return false, err
+		}
+	case "failed":
+		if r.Status == "processed" { // it had been settled: the money is with the gateway again
+			if err := s.post(ctx, "refund_reversed", "refund", r.ID, r.AmountPaise, accountClearing, accountPayable); err != nil {
+				return false, err
+			}
+		}
+		if err := s.succeedRefund(ctx, o, r, "Razorpay could not complete it"); err != nil {
+			return false, err
+		}
+	}
+	return true, s.Notify(ctx, OrderTopic(o.ID))
+}
+
+// RefuseRefund ends a request that the gateway will never carry out: failed, with its successor or a person's attention. Inside InTx only.
+func (s *Store) RefuseRefund(ctx context.Context, o Order, refundID, why string, again bool) error {
+	var r Refund
+	err := s.one(ctx, &r, `UPDATE refunds SET status = 'failed', failed_at = shop_now(), last_error = ?, lease_token = NULL, lease_until = NULL
+		WHERE id::text = ? AND status = 'requested' RETURNING *`, why, refundID)
+	if err == ErrNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !again {
+		return s.OpenTask(ctx, TaskRefundFailed, r.ID, &o.ID, fmt.Sprintf("Refund of %d paise was refused: %s", r.AmountPaise, why))
+	}
+	return s.succeedRefund(ctx, o, r, why)
+}
+
+// succeedRefund asks again for what a failed refund did not give back. The successor's id follows from its, so there is one.
+func (s *Store) succeedRefund(ctx context.Context, o Order, r Refund, why string) error {
+	var tries int
+	if err := s.one(ctx, &tries, `WITH RECURSIVE chain AS (SELECT id, retry_of FROM refunds WHERE id::text = ? UNION ALL SELECT r.id, r.retry_of FROM refunds r JOIN chain c ON r.id = c.retry_of)
+		SELECT count(*) FROM chain`, r.ID); err != nil {
+		return err
+	}
+	if r.Kind == "external" || tries > maxRefundTries {
+		return s.OpenTask(ctx, TaskRefundFailed, r.ID, &o.ID, fmt.Sprintf("Refund of %d paise failed: %s", r.AmountPaise, why))
+	}
+	next := r
+	next.ID, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("retry "+r.ID)).String(), &r.ID
+	return s.createRefund(ctx, next)
+}
+
+// importRefund stores a refund made outside: by a person in Razorpay's dashboard, or by Razorpay itself.
+func (s *Store) importRefund(ctx context.Context, o Order, p Payment, seen SeenRefund) (Refund, error) {
+	r := Refund{ID: uuid.NewSHA1(autoRefunds, []byte("external "+seen.RazorpayRefundID)).String(), PaymentID: p.ID, OrderID: o.ID, AmountPaise: seen.AmountPaise,
+		Kind: "external", Reason: "made outside the shop", RequestedBy: "razorpay", Speed: "normal", Status: "requested"}
+	free := p.AmountPaise - p.RefundReservedPaise
+	if free < seen.AmountPaise {
+		freed, err := s.voidRequested(ctx, p, seen.AmountPaise-free)
+		if err != nil {
+			return r, err
+		}
+		p.RefundReservedPaise -= freed
+	}
+	if err := s.exec(ctx, `UPDATE payments SET refund_reserved_paise = ? WHERE id = ?`, min(p.RefundReservedPaise+seen.AmountPaise, p.AmountPaise), p.ID).Error; err != nil {
+		return r, err
+	}
+	if err := s.exec(ctx, `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by) VALUES (?, ?, ?, ?, 'external', ?, 'razorpay') ON CONFLICT (id) DO NOTHING`,
+		r.ID, r.PaymentID, r.OrderID, r.AmountPaise, r.Reason).Error; err != nil {
+		return r, fmt.Errorf("import refund %s: %w", seen.RazorpayRefundID, err)
+	}
+	if p.IsKept() {
+		if err := s.post(ctx, "refund_requested", "refund", r.ID, r.AmountPaise, accountReturns, accountPayable); err != nil {
+			return r, err
+		}
+		return r, s.OpenTask(ctx, TaskRefundOutside, r.ID, &o.ID, fmt.Sprintf("A refund of %d paise was made outside the shop", r.AmountPaise))
+	}
+	return r, nil
+}
+
+// voidRequested takes back requests of ours that were not sent yet, newest first, until at least amount is free, and asks anew for
+// what was voided too much. It returns by how much the reserve falls.
+func (s *Store) voidRequested(ctx context.Context, p Payment, amount Paise) (freed Paise, err error) {
+	var open []Refund
+	if err := s.read(ctx, &open, `SELECT * FROM refunds WHERE payment_id = ? AND status = 'requested' ORDER BY requested_at DESC, id FOR UPDATE`, p.ID); err != nil {
+		return 0, err
+	}
+	for _, r := range open {
+		if freed >= amount {
+			break
+		}
+		if err := s.exec(ctx, `UPDATE refunds SET status = 'void', lease_token = NULL, lease_until = NULL WHERE id::text = ? AND status = 'requested'`, r.ID).Error; err != nil {
+			return freed, err
+		}
+		if r.Kind != "auto" {
+			if err := s.post(ctx, "refund_reversed", "refund", r.ID, r.AmountPaise, accountPayable, accountReturns); err != nil {
+				return freed, err
+			}
+		}
+		freed += r.AmountPaise
+		if rest := freed - amount; rest > 0 { // the outside refund took only a part of it
+			next := r
+			next.ID, next.AmountPaise, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("rest "+r.ID)).String(), rest, &r.ID
+			if err := s.createRefund(ctx, next); err != nil {
+				return freed, err
+			}
+			if r.Kind != "auto" {
+				if err := s.post(ctx, "refund_requested", "refund", next.ID, rest, accountReturns, accountPayable); err != nil {
+					return freed, err
+				}
+			}
+			freed = amount
+		}
+	}
+	return freed, nil
+}
+
+// ListRefunds returns an order's refunds, oldest first.
+func (s *Store) ListRefunds(ctx context.Context, orderID int64) (refunds []Refund, err error) {
+	err = s.db.WithContext(ctx).Where("order_id = ?", orderID).Order("requested_at, id").Find(&refunds).Error
+	return refunds, err
+}
+
+// FindRefund returns one by our id. Errors: ErrNotFound.
+func (s *Store) FindRefund(ctx context.Context, refundID string) (r Refund, err error) {
+	err = s.one(ctx, &r, `SELECT * FROM refunds WHERE id::text = ?`, refundID)
+	return r, err
+}
+
+// LockPayment reads a payment's row under its lock. Inside InTx only, after its order's lock.
+func (s *Store) LockPayment(ctx context.Context, paymentID int64) (p Payment, err error) {
+	err = s.one(ctx, &p, `SELECT * FROM payments WHERE id = ? FOR UPDATE`, paymentID)
+	return p, err
 }

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -86,7 +87,7 @@ func (s *Store) Close() error {
 }
 
 // SQL and Pool lend the connections to what needs them raw: migrations, the job workers, the listener. One pool serves all.
-func (s *Store) SQL() *sql.DB         { return s.sql }
+func (s *Store) SQL() *sql.DB        { return s.sql }
 func (s *Store) Pool() *pgxpool.Pool { return s.pool }
 
 // Ping reports whether the database answers.
@@ -173,4 +174,35 @@ func (s *Store) one(ctx context.Context, dest any, text string, args ...any) err
 		return ErrNotFound
 	}
 	return result.Error
+}
+
+// IDList is a bigint[] column: sorted ids without repeats.
+type IDList []int64
+
+// Value and Scan write and read Postgres' array text, which the driver passes through as it is.
+func (l IDList) Value() (driver.Value, error) {
+	parts := make([]string, len(l))
+	for i, id := range l {
+		parts[i] = strconv.FormatInt(id, 10)
+	}
+	return "{" + strings.Join(parts, ",") + "}", nil
+}
+
+func (l *IDList) Scan(src any) error {
+	text, ok := src.(string)
+	if !ok || len(text) < 2 {
+		return fmt.Errorf("models: %T is not a bigint[]", src)
+	}
+	*l = nil
+	if text == "{}" {
+		return nil
+	}
+	for _, part := range strings.Split(text[1:len(text)-1], ",") {
+		id, err := strconv.ParseInt(part, 10, 64)
+		if err != nil {
+			return fmt.Errorf("models: bigint[] %q: %w", text, err)
+		}
+		*l = append(*l, id)
+	}
+	return nil
 }
