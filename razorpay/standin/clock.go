@@ -20,7 +20,6 @@ const (
 	taskSettleRefund
 	taskDeliver
 	taskLateWork
-	taskSettlement
 )
 
 type task struct {
@@ -117,8 +116,8 @@ func (s *Server) turn() time.Duration {
 	if s.tasks.Len() == 0 {
 		return time.Hour
 	}
-	// a clock given by Options may stand still, so never spin
-	return max(5*time.Millisecond, s.tasks[0].at.Sub(s.now()))
+	// never spin, since a clock given by Options may stand still, and look at the day's settlements every hour
+	return min(max(5*time.Millisecond, s.tasks[0].at.Sub(s.now())), time.Hour)
 }
 
 func (s *Server) perform(t task) {
@@ -129,7 +128,6 @@ func (s *Server) perform(t task) {
 		s.startDelivery(t.delivery)
 	case taskLateWork:
 		s.working.Go(func() { s.answerTo(t.work) })
-	case taskSettlement: // turn looks at settlements itself; the task only wakes it
 	case taskSucceed:
 		if reached(p.SucceedAt) && (p.Status == "failed" || p.Status == "created") {
 			s.authorise(p, true)

@@ -3,11 +3,13 @@ package standin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -71,6 +73,8 @@ type Settings struct {
 	LowBalance               bool          // no balance to refund from
 	FailedRefundStaysCounted bool          // amount_refunded keeps counting a refund that failed
 
+	CallbackOverHandler bool // a callback_url wins over a handler also without redirect; by default only where there is no handler
+
 	ListLag          time.Duration // how long new orders, payments and refunds are missing from account-wide lists
 	OrderPaymentsLag time.Duration // the same for GET /orders/:id/payments
 	RefundsLag       time.Duration // the same for GET /payments/:id/refunds
@@ -93,6 +97,19 @@ func (t *Settings) fill() {
 	if t.MaxAmountPaise == 0 {
 		t.MaxAmountPaise = 500_000_00
 	}
+}
+
+// check refuses settings that mean nothing.
+func (t Settings) check() error {
+	switch {
+	case !slices.Contains([]string{"", ReceiptAllow, ReceiptRejectWithOrder, ReceiptReject, ReceiptReturnSame}, t.ReceiptMode):
+		return fmt.Errorf("standin: no receipt mode %q", t.ReceiptMode)
+	case !slices.Contains([]string{"", SecondRefunded, SecondCaptured}, t.SecondPayment):
+		return fmt.Errorf("standin: a second payment cannot be %q", t.SecondPayment)
+	case min(t.CaptureDelay, t.PendingTimeout, t.LateAfter, t.RefundDelay, t.ListLag, t.OrderPaymentsLag, t.RefundsLag, t.WebhookSpread) < 0 || t.MaxAmountPaise < 0:
+		return errors.New("standin: a negative setting")
+	}
+	return nil
 }
 
 // Server is one gateway account. All methods may be called from any goroutine.
@@ -171,6 +188,9 @@ func New(o Options) *Server {
 		}
 	}
 	o.Settings.fill()
+	if err := o.Settings.check(); err != nil {
+		panic(err)
+	}
 	s := &Server{
 		opts: o, settings: o.Settings, rng: rand.New(rand.NewPCG(o.Seed, 0x7461_6666_696e)),
 		orderByID: map[string]*Order{}, ordersByReceipt: map[string][]*Order{}, paymentByID: map[string]*Payment{},
@@ -232,12 +252,17 @@ func (s *Server) KeyID() string     { return s.opts.KeyID }
 func (s *Server) KeySecret() string { return s.opts.KeySecret }
 func (s *Server) AccountID() string { return s.opts.AccountID }
 
-// Configure changes the settings in one step.
+// Configure changes the settings in one step. It panics on settings that mean nothing, which is a mistake in the test.
 func (s *Server) Configure(change func(*Settings)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	change(&s.settings)
-	s.settings.fill()
+	changed := s.settings
+	change(&changed)
+	changed.fill()
+	if err := changed.check(); err != nil {
+		panic(err)
+	}
+	s.settings = changed
 	s.touch()
 }
 
@@ -331,34 +356,46 @@ func (s *Server) touch() {
 type route struct {
 	method, pattern string
 	do              func(*Server, *call) answer
+	public          bool // called by browsers, which have no key secret
 }
 
 var routes = []route{
-	{"POST", "orders", (*Server).createOrder},
-	{"GET", "orders", (*Server).listOrders},
-	{"GET", "orders/:", (*Server).fetchOrder},
-	{"PATCH", "orders/:", (*Server).patchOrder},
-	{"GET", "orders/:/payments", (*Server).listOrderPayments},
-	{"GET", "payments", (*Server).listPayments},
-	{"GET", "payments/downtimes", (*Server).listDowntimes},
-	{"GET", "payments/:", (*Server).fetchPayment},
-	{"PATCH", "payments/:", (*Server).patchPayment},
-	{"GET", "payments/:/card", (*Server).fetchCard},
-	{"POST", "payments/:/capture", (*Server).capturePayment},
-	{"POST", "payments/:/refund", (*Server).createRefund},
-	{"GET", "payments/:/refunds", (*Server).listPaymentRefunds},
-	{"GET", "payments/:/refunds/:", (*Server).fetchPaymentRefund},
-	{"POST", "refunds", (*Server).createRefund},
-	{"GET", "refunds", (*Server).listRefunds},
-	{"GET", "refunds/:", (*Server).fetchRefund},
-	{"PATCH", "refunds/:", (*Server).patchRefund},
-	{"GET", "settlements", (*Server).listSettlements},
-	{"GET", "settlements/recon/combined", (*Server).listRecon},
-	{"GET", "settlements/:", (*Server).fetchSettlement},
-	{"GET", "disputes", (*Server).listDisputes},
-	{"GET", "disputes/:", (*Server).fetchDispute},
-	{"POST", "disputes/:/accept", (*Server).acceptDispute},
-	{"PATCH", "disputes/:/contest", (*Server).contestDispute},
+	{method: "POST", pattern: "orders", do: (*Server).createOrder},
+	{method: "GET", pattern: "orders", do: (*Server).listOrders},
+	{method: "GET", pattern: "orders/:", do: (*Server).fetchOrder},
+	{method: "PATCH", pattern: "orders/:", do: (*Server).patchOrder},
+	{method: "GET", pattern: "orders/:/payments", do: (*Server).listOrderPayments},
+	{method: "GET", pattern: "payments", do: (*Server).listPayments},
+	{method: "GET", pattern: "payments/downtimes", do: (*Server).listDowntimes},
+	{method: "GET", pattern: "payments/:", do: (*Server).fetchPayment},
+	{method: "PATCH", pattern: "payments/:", do: (*Server).patchPayment},
+	{method: "GET", pattern: "payments/:/card", do: (*Server).fetchCard},
+	{method: "POST", pattern: "payments/:/capture", do: (*Server).capturePayment},
+	{method: "POST", pattern: "payments/:/refund", do: (*Server).createRefund},
+	{method: "GET", pattern: "payments/:/refunds", do: (*Server).listPaymentRefunds},
+	{method: "GET", pattern: "payments/:/refunds/:", do: (*Server).fetchPaymentRefund},
+	{method: "POST", pattern: "refunds", do: (*Server).createRefund},
+	{method: "GET", pattern: "refunds", do: (*Server).listRefunds},
+	{method: "GET", pattern: "refunds/:", do: (*Server).fetchRefund},
+	{method: "PATCH", pattern: "refunds/:", do: (*Server).patchRefund},
+	{method: "GET", pattern: "settlements", do: (*Server).listSettlements},
+	{method: "GET", pattern: "settlements/recon/combined", do: (*Server).listRecon},
+	{method: "GET", pattern: "settlements/:", do: (*Server).fetchSettlement},
+	{method: "GET", pattern: "disputes", do: (*Server).listDisputes},
+	{method: "GET", pattern: "disputes/:", do: (*Server).fetchDispute},
+	{method: "POST", pattern: "disputes/:/accept", do: (*Server).acceptDispute},
+	{method: "PATCH", pattern: "disputes/:/contest", do: (*Server).contestDispute},
+
+	{method: "GET", pattern: "checkout.js", do: (*Server).checkoutScript, public: true},
+	{method: "GET", pattern: "preferences", do: (*Server).preferences, public: true},
+	{method: "POST", pattern: "payments/create/ajax", do: (*Server).createAjax, public: true},
+	{method: "GET", pattern: "payments/:/status", do: (*Server).paymentStatus, public: true},
+	{method: "GET", pattern: "payments/:/callback", do: (*Server).callbackPage, public: true},
+	{method: "POST", pattern: "checkout/embedded", do: (*Server).hostedPage, public: true},
+	{method: "POST", pattern: "checkout/embedded/pay", do: (*Server).hostedPay, public: true},
+	{method: "GET", pattern: "checkout/embedded/:", do: (*Server).hostedOutcome, public: true},
+	{method: "GET", pattern: "checkout/pages.css", do: (*Server).pagesCSS, public: true},
+	{method: "GET", pattern: "checkout/submit.js", do: (*Server).submitScript, public: true},
 }
 
 // find picks the call by method and path and sets the ids it found.
@@ -392,16 +429,10 @@ func (s *Server) answerTo(c *call) answer {
 	if !strings.HasPrefix(c.path, "/v1/") && c.path != "/v1" {
 		return refusals["edge_no_route"]
 	}
-	if do := publicCalls[c.method+" "+c.path]; do != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		defer s.touch()
-		return do(s, c)
-	}
-	if !s.authorised(c.header) {
+	r := c.find()
+	if (r == nil || !r.public) && !s.authorised(c.header) {
 		return refusals["auth_failed"]
 	}
-	r := c.find()
 	if r == nil {
 		return refusals["url_not_found"]
 	}

@@ -220,7 +220,7 @@ func (s *Server) listRecon(c *call) answer {
 	return ok(collection(items))
 }
 
-// settlementsDue tells of settlements the clock has passed, and wakes it for the next morning there could be one.
+// settlementsDue tells of settlements the clock has passed since it last looked.
 func (s *Server) settlementsDue() {
 	now := s.now()
 	morning := time.Date(now.In(indianTime).Year(), now.In(indianTime).Month(), now.In(indianTime).Day(), 10, 0, 0, 0, indianTime)
@@ -237,5 +237,4 @@ func (s *Server) settlementsDue() {
 		}
 	}
 	s.settledUpTo = now
-	s.due(morning.AddDate(0, 0, 1), task{kind: taskSettlement})
 }
