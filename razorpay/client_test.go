@@ -1,6 +1,7 @@
 package razorpay
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -187,7 +188,12 @@ func TestEveryMethodSurvives(t *testing.T) {
 					asked.Add(1)
 					f.handler(w, req)
 				})
+				bodies := &openBodies{base: c.base}
+				c.base = bodies
 				err := m.call(t.Context(), c)
+				if n := bodies.open.Load(); n != 0 {
+					t.Errorf("%d bodies left open", n)
+				}
 				if err == nil {
 					t.Fatal("no error")
 				}
@@ -202,6 +208,46 @@ func TestEveryMethodSurvives(t *testing.T) {
 					t.Errorf("asked %d times", n)
 				}
 			})
+		}
+	}
+}
+
+// openBodies counts the reply bodies that nobody has closed yet.
+type openBodies struct {
+	base http.RoundTripper
+	open atomic.Int32
+}
+
+func (o *openBodies) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := o.base.RoundTrip(req)
+	if err == nil {
+		o.open.Add(1)
+		res.Body = &countedBody{ReadCloser: res.Body, open: &o.open}
+	}
+	return res, err
+}
+
+type countedBody struct {
+	io.ReadCloser
+	open *atomic.Int32
+	once sync.Once
+}
+
+func (b *countedBody) Close() error {
+	b.once.Do(func() { b.open.Add(-1) })
+	return b.ReadCloser.Close()
+}
+
+func TestOverlongReplyIsUnusable(t *testing.T) {
+	good := readFixture(t, "order_attempted.json")
+	for _, c := range []struct {
+		length int
+		fits   bool
+	}{{maxReply, true}, {maxReply + 1, false}} {
+		client, _ := answers(t, 200, append(slices.Clone(good), bytes.Repeat([]byte(" "), c.length-len(good))...))
+		_, err := client.FetchOrder(t.Context(), "order_DaaS6LOUAASb7Y")
+		if c.fits != (err == nil) || !c.fits && !errors.Is(err, ErrBadReply) {
+			t.Errorf("%d bytes: %v", c.length, err)
 		}
 	}
 }

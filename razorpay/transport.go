@@ -55,7 +55,8 @@ func (c *Client) call(ctx context.Context, ask func(s *sdk.Client) (map[string]a
 	s.Request.BaseURL = c.apiURL
 	s.Request.HTTPClient = &http.Client{
 		Transport: r,
-		// A redirected POST is a second POST, or a GET that looks like its answer.
+		// The road answers a redirect with an error already. This stands behind it, because a redirected POST is a second
+		// POST, or a GET that looks like its answer.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	_, err := ask(s)
