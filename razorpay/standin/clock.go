@@ -112,6 +112,7 @@ func (s *Server) turn() time.Duration {
 	s.settlementsDue()
 	for s.tasks.Len() > 0 && !s.tasks[0].at.After(s.now()) && s.quit.Err() == nil {
 		s.perform(heap.Pop(&s.tasks).(task))
+		s.touch()
 	}
 	if s.tasks.Len() == 0 {
 		return time.Hour
@@ -131,12 +132,10 @@ func (s *Server) perform(t task) {
 	case taskSucceed:
 		if reached(p.SucceedAt) && (p.Status == "failed" || p.Status == "created") {
 			s.authorise(p, true)
-			s.touch()
 		}
 	case taskTimeout:
 		if reached(p.TimeoutAt) && p.Status == "created" {
 			s.fail(p, "payment_timed_out")
-			s.touch()
 		}
 	case taskCapture:
 		if reached(p.CaptureAt) && p.Status == "authorized" {
@@ -145,17 +144,14 @@ func (s *Server) perform(t task) {
 			} else {
 				s.capture(p)
 			}
-			s.touch()
 		}
 	case taskExpire:
 		if reached(p.ExpireAt) && p.Status == "authorized" {
 			s.giveBack(p)
-			s.touch()
 		}
 	case taskSettleRefund:
 		if reached(r.SettleAt) && r.Status == "pending" {
 			s.settleRefund(r)
-			s.touch()
 		}
 	}
 }

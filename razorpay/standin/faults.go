@@ -126,6 +126,16 @@ func (s *Server) ReleaseStalled() {
 	s.release = make(chan struct{})
 }
 
+// WaitStalled returns when exactly n calls are held by Stall; 0 waits until the last caller who gave up has been missed.
+func (s *Server) WaitStalled(ctx context.Context, n int) error {
+	return s.wait(ctx, func() string {
+		if s.stalled == n {
+			return ""
+		}
+		return fmt.Sprintf("%d stalled calls (%d are)", n, s.stalled)
+	})
+}
+
 // mostRequests bounds the log; the oldest half goes when it is full.
 const mostRequests = 20000
 
@@ -136,8 +146,7 @@ func (s *Server) Requests() []Request {
 	return slices.Clone(s.requests)
 }
 
-// WaitRequests returns when at least n calls that match have arrived, answered or not: with a Stall in force, when n callers
-// stand inside.
+// WaitRequests returns when at least n calls that match have arrived, answered or not.
 func (s *Server) WaitRequests(ctx context.Context, method, pattern string, n int) error {
 	return s.wait(ctx, func() string {
 		seen := 0
@@ -283,7 +292,15 @@ func (s *Server) hold(ctx context.Context, f *Fault) bool {
 	if f.Kind == Stall {
 		s.mu.Lock()
 		let = s.release
+		s.stalled++
+		s.touch()
 		s.mu.Unlock()
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.stalled--
+			s.touch()
+		}()
 	} else {
 		t := time.NewTimer(f.For)
 		defer t.Stop()

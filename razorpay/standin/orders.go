@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The call that makes an order, its reads and its one change. Source: Docs-Aug, "Create an Order", "Fetch All Orders",
+// The call that makes an order, its reads and its one change. Fields of products the stand-in does not imitate (partial payments,
+// offers, transfers, account checks, tokens) are refused as unknown, which is stricter than the real one. Source: Docs-Aug, "Create an Order", "Fetch All Orders",
 // "Fetch Payments for an Order", "Update Order", read August 2026.
 
 var currency = regexp.MustCompile(`^[A-Z]{3}$`)
@@ -16,7 +17,11 @@ func (s *Server) createOrder(c *call) answer {
 	if no := c.parse(); no != nil {
 		return *no
 	}
-	if no := c.only("amount", "currency", "receipt", "notes", "partial_payment", "first_payment_min_amount", "payment", "payment_capture"); no != nil {
+	known := []string{"amount", "currency", "receipt", "notes", "payment", "payment_capture"}
+	if s.settings.UniqueReceipt {
+		known = append(known, "unique_receipt")
+	}
+	if no := c.only(known...); no != nil {
 		return *no
 	}
 	amount, present, no := c.amount()
@@ -59,7 +64,11 @@ func (s *Server) createOrder(c *call) answer {
 		return *no
 	}
 	if twins := s.ordersByReceipt[receipt]; receipt != "" && len(twins) > 0 {
-		switch s.settings.ReceiptMode {
+		mode := s.settings.ReceiptMode
+		if string(c.fields["unique_receipt"]) == "true" {
+			mode = ReceiptReturnSame
+		}
+		switch mode {
 		case ReceiptRejectWithOrder:
 			return receiptTaken(twins[0].ID)
 		case ReceiptReject:

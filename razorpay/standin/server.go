@@ -61,6 +61,7 @@ const (
 // Settings may be changed at any time with Configure. The zero value is the most faithful gateway.
 type Settings struct {
 	ReceiptMode   string
+	UniqueReceipt bool // unique_receipt is known (Docs-new only): the same receipt returns the same order; else it is an extra field
 	SecondPayment string
 
 	ManualCapture  bool          // the account captures nothing by itself; an order's own rule still goes first
@@ -146,6 +147,7 @@ type Server struct {
 	requests []Request
 	number   int
 	release  chan struct{} // closed to let stalled calls go on
+	stalled  int
 
 	tasks   taskHeap
 	taskSeq int
@@ -159,6 +161,9 @@ type Server struct {
 	working sync.WaitGroup // the clock's goroutine and deliveries in flight
 	http    *http.Server
 }
+
+// ErrClosed is returned by Start after Close.
+var ErrClosed = errors.New("standin: closed")
 
 // New makes a gateway and starts its clock; Close ends it. A state file that cannot be read is reported by Start.
 func New(o Options) *Server {
@@ -221,6 +226,9 @@ func New(o Options) *Server {
 func (s *Server) Start(addr string) (url string, err error) {
 	if s.loadErr != nil {
 		return "", s.loadErr
+	}
+	if s.quit.Err() != nil {
+		return "", ErrClosed
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

@@ -524,3 +524,19 @@ func (s *Server) outstanding(dueOnly bool) string {
 	}
 	return fmt.Sprintf("%d deliveries, among them %s", n, example)
 }
+
+// WaitEvents returns when at least n events of this name have happened, delivered or not.
+func (s *Server) WaitEvents(ctx context.Context, name string, n int) error {
+	return s.wait(ctx, func() string {
+		seen := 0
+		for _, e := range s.events {
+			if e.Name == name {
+				seen++
+			}
+		}
+		if seen >= n {
+			return ""
+		}
+		return fmt.Sprintf("%s number %d (%d seen)", name, n, seen)
+	})
+}
