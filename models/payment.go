@@ -46,7 +46,8 @@ const (
 	ViaCallback Source = "callback" // the cross-site form POST
 	ViaWebhook  Source = "webhook"
 	ViaSweep    Source = "sweep"
-	ViaHint     Source = "hint" // a verify that met a silent gateway
+	ViaHint     Source = "hint"  // a verify that met a silent gateway
+	ViaRecon    Source = "recon" // the account's own list
 )
 
 // paymentRank orders a payment's states: it only ever goes up. failed may become captured (late success); captured is never undone.

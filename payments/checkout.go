@@ -1,0 +1,358 @@
+package payments
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tiffin/models"
+	"tiffin/razorpay"
+)
+
+// Checkout is what a customer sends with Pay: the copies of key and bill digest the form was given, and the customer's own fields,
+// checked for shape already. It holds no price and no item: those are rows.
+type Checkout struct {
+	Session     models.Session
+	CheckoutKey string // compared, never adopted
+	Review      string // digest of the bill that was shown; compared, never trusted
+	Way         string // delivery, pickup
+	Name        string
+	Phone       string // E.164
+	Email       string
+	Line1       string
+	Line2       string
+	PIN         string
+	LatitudeE6  *int // of the browser's location, where the customer gave it
+	LongitudeE6 *int
+	Directions  string
+	Note        string
+}
+
+// Review is a cart as it would be bought now.
+type Review struct {
+	Cart        models.Cart
+	Quote       models.Quote
+	Destination models.Destination
+	Schedule    models.Schedule
+	Opening     models.Opening
+	Problem     error // why it cannot be bought as it is; see models.PriceCart, and models.ErrClosed
+}
+
+// Review prices a session's cart for a destination. The error is the shop's fault, never the customer's: that is Problem.
+func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin string, latitudeE6, longitudeE6 *int) (Review, error) {
+	var r Review
+	var err error
+	if r.Cart, err = c.store.FindCart(ctx, session); err != nil {
+		return r, err
+	}
+	if r.Cart.ID == 0 || len(r.Cart.Lines) == 0 {
+		r.Problem = models.ErrEmptyCart
+		return r, nil
+	}
+	list, err := c.store.PriceList(ctx, r.Cart.OutletID)
+	if err != nil {
+		return r, err
+	}
+	if r.Destination, err = c.store.FindDestination(ctx, r.Cart.OutletID, way, pin, latitudeE6, longitudeE6); err != nil {
+		return r, err
+	}
+	if r.Schedule, err = c.store.FindSchedule(ctx, r.Cart.OutletID); err != nil {
+		return r, err
+	}
+	now, err := c.store.Now(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.Opening = r.Schedule.At(now)
+	r.Quote, r.Problem = models.PriceCart(list, r.Cart, r.Destination)
+	if r.Problem != nil && !models.IsCustomerProblem(r.Problem) {
+		return r, r.Problem
+	}
+	if r.Problem == nil && !r.Opening.Open {
+		r.Problem = models.ErrClosed
+	}
+	return r, nil
+}
+
+// PlaceOrder turns the session's cart into one order. The same key with the same details is the same order, in every answer and at
+// the price it was placed for; a paid one is returned whatever the details.
+//
+// Errors: models.ErrKeyReused (another key than the session's, or the same with other items, options, outlet or address),
+// models.ErrBillChanged (priced differently from what was shown), models.ErrEmptyCart, ErrClosed, *ErrSoldOut, *ErrChoice, *ErrDelivery.
+// None of them has written anything, except that after ErrKeyReused the session has no key, so that the next review gets a new one.
+// Safe to repeat.
+func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, error) {
+	if in.Session.CustomerID == nil {
+		return nil, models.ErrSignedOut
+	}
+	if _, err := uuid.Parse(in.CheckoutKey); err != nil {
+		return nil, fmt.Errorf("checkout key: %w", models.ErrBadInput)
+	}
+	review, err := c.Review(ctx, in.Session, in.Way, in.PIN, in.LatitudeE6, in.LongitudeE6)
+	if err != nil {
+		return nil, err
+	}
+	hash := in.hash(review.Cart)
+	existing, err := c.store.FindOrderByKey(ctx, *in.Session.CustomerID, in.CheckoutKey)
+	if err == nil && (existing.PaidPaymentID != nil || existing.Status == models.OrderPending) {
+		return c.sameOrder(ctx, in, existing, hash)
+	}
+	if err != nil && !errors.Is(err, models.ErrNotFound) {
+		return nil, err
+	}
+	if in.Session.CheckoutKey == nil || *in.Session.CheckoutKey != in.CheckoutKey {
+		return nil, models.ErrKeyReused
+	}
+	if review.Problem != nil {
+		return nil, review.Problem
+	}
+	if !review.Quote.DeliveryKnown {
+		return nil, &models.ErrDelivery{Why: "far", PIN: in.PIN}
+	}
+	if review.Quote.Digest() != in.Review {
+		return nil, models.ErrBillChanged
+	}
+
+	var order models.Order
+	var fresh bool
+	err = c.store.InTx(ctx, func(tx *models.Store) error {
+		slot, err := tx.EnsureSlot(ctx, review.Schedule.Outlet, review.Opening.Window)
+		if err != nil {
+			return err
+		}
+		if slot.ClosedAt != nil {
+			return models.ErrClosed
+		}
+		order = in.order(review, slot, hash, c.settings.Mode())
+		hold := time.Duration(review.Schedule.Outlet.HoldMinutes) * time.Minute
+		if fresh, err = tx.CreateOrder(ctx, &order, hold, in.Session.ID, review.Cart.Version); err != nil {
+			return err
+		}
+		models.FaultPoint("place.before_commit")
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	models.FaultPoint("place.after_commit")
+	if !fresh {
+		return c.sameOrder(ctx, in, order, hash)
+	}
+	return &order, nil
+}
+
+// sameOrder answers a press of Pay whose key has an order already.
+func (c *Cashier) sameOrder(ctx context.Context, in Checkout, existing models.Order, hash []byte) (*models.Order, error) {
+	if existing.PaidPaymentID != nil {
+		return &existing, nil
+	}
+	if existing.Status != models.OrderPending || string(existing.CheckoutHash) != string(hash) {
+		if err := c.store.ClearCheckoutKey(ctx, in.Session.ID, in.CheckoutKey); err != nil {
+			return nil, err
+		}
+		return nil, models.ErrKeyReused
+	}
+	updated := existing
+	updated.Name, updated.Phone, updated.Email, updated.Directions, updated.Note = in.Name, in.Phone, in.Email, in.Directions, in.Note
+	if updated.Name != existing.Name || updated.Phone != existing.Phone || updated.Email != existing.Email ||
+		updated.Directions != existing.Directions || updated.Note != existing.Note {
+		if err := c.store.UpdateContact(ctx, updated); err != nil {
+			return nil, err
+		}
+	}
+	return &updated, nil
+}
+
+// hash names what makes a checkout another one: outlet, lines, options, quantities, way and address. Contact details do not.
+func (in Checkout) hash(cart models.Cart) []byte {
+	type line struct {
+		Item    int64
+		Options []int64
+		Qty     int
+		Note    string
+	}
+	details := struct {
+		Outlet                 int64
+		Lines                  []line
+		Way, Line1, Line2, PIN string
+	}{Outlet: cart.OutletID, Way: in.Way}
+	if in.Way == "delivery" {
+		details.Line1, details.Line2, details.PIN = in.Line1, in.Line2, in.PIN
+	}
+	for _, l := range cart.Lines {
+		details.Lines = append(details.Lines, line{l.ItemID, l.OptionIDs, l.Qty, l.Note})
+	}
+	text, err := json.Marshal(details)
+	if err != nil {
+		panic(fmt.Sprintf("payments: checkout details are plain data: %v", err))
+	}
+	sum := sha256.Sum256(text)
+	return sum[:]
+}
+
+// order copies everything the order will ever need: nothing of it may depend on a later menu, session or cart.
+func (in Checkout) order(r Review, slot models.Slot, hash []byte, mode string) models.Order {
+	q, outlet := r.Quote, r.Schedule.Outlet
+	o := models.Order{
+		PublicID: "t" + randomHex(), Token: rand.Text(), ServiceOn: slot.ServiceOn, OutletID: outlet.ID, SlotID: slot.ID,
+		CartID: r.Cart.ID, CustomerID: *in.Session.CustomerID, CheckoutKey: in.CheckoutKey, CheckoutHash: hash, Mode: mode, Way: in.Way,
+		TaxMode: q.TaxMode, SubtotalPaise: q.SubtotalPaise, DiscountPaise: q.DiscountPaise, PackagingPaise: q.PackagingPaise, DeliveryPaise: q.DeliveryPaise,
+		CGSTPaise: q.CGSTPaise, SGSTPaise: q.SGSTPaise, TipPaise: q.TipPaise, RoundOffPaise: q.RoundOffPaise, AmountPaise: q.AmountPaise,
+		Name: in.Name, Phone: in.Phone, Email: in.Email, Note: in.Note,
+		OutletName: outlet.Name, PrepMinutes: outlet.PrepMinutes, DeliveryMinutes: outlet.DeliveryMinutes,
+	}
+	if in.Way == "delivery" {
+		o.Line1, o.Line2, o.PIN, o.Directions, o.DistanceMetres = in.Line1, in.Line2, in.PIN, in.Directions, q.DistanceMetres
+	}
+	for _, l := range q.Lines {
+		item := models.OrderItem{ItemID: l.ItemID, OptionIDs: l.OptionIDs, Name: l.Name, Mark: l.Mark, Art: l.Art, Tint: l.Tint, TaxClass: l.TaxClass,
+			UnitPricePaise: l.UnitPricePaise, OptionsPricePaise: l.OptionsPricePaise, Qty: l.Qty, LineTotalPaise: l.LineTotalPaise, Note: l.Note}
+		for _, p := range l.Options {
+			item.Options = append(item.Options, models.OrderItemOption{OptionID: p.OptionID, GroupName: p.GroupName, Name: p.Name, Kind: p.Kind, PricePaise: p.PricePaise})
+		}
+		o.Items = append(o.Items, item)
+	}
+	for _, t := range q.Taxes {
+		o.Taxes = append(o.Taxes, models.OrderTax{TaxClass: t.TaxClass, TaxablePaise: t.TaxablePaise, CGSTBP: t.CGSTBP, SGSTBP: t.SGSTBP, CGSTPaise: t.CGSTPaise, SGSTPaise: t.SGSTPaise})
+	}
+	return o
+}
+
+// randomHex is 128 random bits, never from a sequence.
+func randomHex() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand, Go 1.24)
+	return hex.EncodeToString(b[:])
+}
+
+// Notes our gateway orders carry, so that one whose id we lost can be mapped back.
+const (
+	noteOrder   = "tiffin_order"
+	noteAttempt = "tiffin_attempt"
+)
+
+// captureMinutes is how long after its creation Razorpay captures by itself: the hold and the ten minutes in which late money may
+// still be kept. What is authorised later goes back by itself, uncaptured. The gateway's minimum is 12.
+func captureMinutes(o *models.Order) int {
+	return max(int(o.HoldExpiresAt.Sub(o.PlacedAt)/time.Minute)+10, 12)
+}
+
+// OpenGatewayOrder returns the gateway order that a browser may pay o on, making it if there is none. Only the winner of the claim
+// calls the gateway, outside any transaction; the others get what it attached, or models.ErrPreparing: ask again in a moment.
+//
+// Errors: models.ErrPreparing, models.ErrBadMove (o is no longer payable), models.ErrTooLate (its hold is over), ErrNoGateway (the gateway
+// refused; a person is told). Safe to repeat. Makes a network call.
+func (c *Cashier) OpenGatewayOrder(ctx context.Context, o *models.Order) (razorpayOrderID string, err error) {
+	ctx = detached(ctx)
+	claim, current, err := c.store.ClaimGatewayOrder(ctx, o.ID, o.CustomerID)
+	if err != nil {
+		return "", err
+	}
+	if current == "" {
+		models.FaultPoint("claim.after_commit")
+		if current, err = c.createGatewayOrder(ctx, o, claim); err != nil {
+			return "", err
+		}
+	}
+	if err := c.store.HandOut(ctx, current); err != nil {
+		return "", err
+	}
+	return current, nil
+}
+
+func (c *Cashier) createGatewayOrder(ctx context.Context, o *models.Order, claim models.Claim) (current string, err error) {
+	minutes := captureMinutes(o)
+	made, err := c.gateway.CreateOrder(ctx, razorpay.OrderParams{
+		AmountPaise: int64(o.AmountPaise), Currency: o.Currency, Receipt: claim.Receipt, UniqueReceipt: c.settings.UniqueReceipt,
+		Notes:   map[string]string{noteOrder: o.PublicID, noteAttempt: fmt.Sprint(claim.Attempt)},
+		Capture: &razorpay.CaptureOptions{AutomaticExpiryMinutes: minutes, ManualExpiryMinutes: minutes, RefundSpeed: "normal"},
+	})
+	models.FaultPoint("create.answered")
+	if err == nil {
+		current, err = c.attach(ctx, o.ID, made, claim.Generation, claim.Token, "create")
+		if err == nil && current == "" {
+			return "", fmt.Errorf("order %d closed meanwhile: %w", o.ID, models.ErrBadMove)
+		}
+		return current, err
+	}
+	c.log.WarnContext(ctx, "gateway order not created", "order_id", o.ID, "receipt", claim.Receipt, "error", err)
+	if _, duplicate := razorpay.IsDuplicateReceipt(err); duplicate {
+		if current, lookupErr := c.lookUpReceipt(ctx, claim); lookupErr == nil && current != "" {
+			return current, nil
+		}
+		return "", errors.Join(models.ErrPreparing, c.store.DoubtClaim(ctx, claim.Token))
+	}
+	switch razorpay.OutcomeOf(err) {
+	case razorpay.Refused, razorpay.Unauthorised:
+		task := c.store.OpenTask(ctx, models.TaskClaimRejected, o.PublicID, &o.ID, "Razorpay refuses to start a payment: "+err.Error())
+		return "", errors.Join(fmt.Errorf("order %d: %w", o.ID, ErrNoGateway), c.store.CloseClaim(ctx, claim.Token, "rejected"), task)
+	case razorpay.RateLimited:
+		return "", errors.Join(models.ErrPreparing, c.store.CloseClaim(ctx, claim.Token, "released"))
+	default: // it may have happened, now or later
+		return "", errors.Join(models.ErrPreparing, c.store.DoubtClaim(ctx, claim.Token))
+	}
+}
+
+// attach stores a gateway order under ours and returns the one that browsers are given from now on.
+func (c *Cashier) attach(ctx context.Context, orderID int64, made razorpay.Order, generation int, token, via string) (string, error) {
+	return c.store.AttachGatewayOrder(ctx, models.GatewayOrder{RazorpayOrderID: made.ID, OrderID: orderID, Generation: generation, Receipt: made.Receipt,
+		AmountPaise: models.Paise(made.AmountPaise), Currency: made.Currency, LearnedVia: via}, token)
+}
+
+// lookUpReceipt attaches every gateway order that carries the claim's receipt, oldest first, and returns the current one.
+// "" says that the gateway listed none, which proves nothing.
+func (c *Cashier) lookUpReceipt(ctx context.Context, claim models.Claim) (current string, err error) {
+	found, err := c.gateway.ListOrdersByReceipt(ctx, claim.Receipt)
+	if err != nil {
+		return "", err
+	}
+	for _, made := range found {
+		if current, err = c.attach(ctx, claim.OrderID, made, claim.Generation, "", "lookup"); err != nil {
+			return "", err
+		}
+	}
+	return current, nil
+}
+
+// adopt finds out whose a gateway order is that we do not know, by its receipt and notes, and attaches it.
+// Errors: models.ErrNotOurs, after noting it; money with our marks that fits no order is put before a person.
+func (c *Cashier) adopt(ctx context.Context, razorpayOrderID, via string) error {
+	made, err := c.gateway.FetchOrder(ctx, razorpayOrderID)
+	if err != nil {
+		return err
+	}
+	publicID, generation := splitReceipt(made.Receipt)
+	marked := made.Notes[noteOrder]
+	if publicID == "" && marked == "" {
+		return errors.Join(models.ErrNotOurs, c.store.RecordBreak(ctx, razorpayOrderID, "gateway order of another program", models.Paise(made.AmountPaise)))
+	}
+	o, err := c.store.FindOrderByPublicID(ctx, publicID)
+	if err == nil && marked == publicID {
+		_, err = c.attach(ctx, o.ID, made, generation, "", via)
+		if err == nil {
+			return nil
+		}
+	}
+	if err == nil || errors.Is(err, models.ErrNotFound) || errors.Is(err, models.ErrAmountMismatch) {
+		return errors.Join(models.ErrNotOurs, c.store.RecordBreak(ctx, razorpayOrderID, "gateway order with our marks fits no order", models.Paise(made.AmountPaise)),
+			c.store.OpenTask(ctx, models.TaskUnmapped, razorpayOrderID, nil, "Money with this shop's marks fits no order: "+razorpayOrderID))
+	}
+	return err
+}
+
+// splitReceipt takes "<public_id>-g<generation>" apart; anything else is "".
+func splitReceipt(receipt string) (publicID string, generation int) {
+	publicID, tail, found := strings.Cut(receipt, "-g")
+	if _, err := fmt.Sscanf(tail, "%d", &generation); !found || err != nil || generation < 1 || fmt.Sprintf("%s-g%d", publicID, generation) != receipt {
+		return "", 0
+	}
+	return publicID, generation
+}

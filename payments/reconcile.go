@@ -1,0 +1,239 @@
+package payments
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tiffin/models"
+	"tiffin/razorpay"
+)
+
+// How much one run of a sweep takes on. The next run is never far, and what is left keeps its place.
+const sweepBatch = 50
+
+// maxSilence is how many calls in a row may fail before a sweep leaves the gateway alone until its next run.
+const maxSilence = 3
+
+// breaker ends a sweep while the gateway is silent or asks us to slow down.
+type breaker struct{ failures int }
+
+func (b *breaker) note(err error) {
+	outcome := razorpay.OutcomeOf(err)
+	if err == nil || errors.Is(err, models.ErrNotOurs) || outcome == razorpay.Refused {
+		b.failures = 0
+		return
+	}
+	b.failures++
+	if outcome == razorpay.RateLimited || outcome == razorpay.Unauthorised {
+		b.failures = maxSilence
+	}
+}
+
+func (b *breaker) open() bool { return b.failures >= maxSilence }
+
+// Reconcile asks the gateway about every order whose turn it is: unpaid ones, failed ones, and closed or paid ones for which late money
+// may still come; and about payments a browser named while the gateway was silent. What it hears goes through recordPayment. Pending orders
+// whose time is over lapse, after the gateway was asked, or when it stays silent past the deadline: later turns still find the money.
+// swept counts the orders and payments asked about. Safe to repeat and to run twice at once. Makes network calls.
+func (c *Cashier) Reconcile(ctx context.Context) (swept int, err error) {
+	var gate breaker
+	hints, err := c.store.ClaimDueHints(ctx, sweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, paymentID := range hints {
+		if gate.open() {
+			break
+		}
+		_, err := c.recordPayment(ctx, paymentID, models.ViaHint, 0)
+		if errors.Is(err, models.ErrNotOurs) || err != nil && razorpay.OutcomeOf(err) == razorpay.Refused {
+			err = errors.Join(err, c.store.CloseHint(ctx, paymentID))
+		}
+		c.swept(ctx, &gate, "hint", paymentID, err)
+		swept++
+	}
+	orders, err := c.store.ClaimDueChecks(ctx, sweepBatch)
+	if err != nil {
+		return swept, err
+	}
+	for _, o := range orders {
+		if !gate.open() {
+			err := c.askAbout(ctx, o)
+			c.swept(ctx, &gate, "order", o.PublicID, err)
+			swept++
+		}
+		if o.Status == models.OrderPending {
+			if err := c.store.LapseOrder(ctx, o.ID); err != nil {
+				return swept, err
+			}
+		}
+	}
+	return swept, nil
+}
+
+// askAbout records every payment the gateway has for an order, and asks by id about those we know of and it does not list: lists lag.
+func (c *Cashier) askAbout(ctx context.Context, o models.Order) error {
+	gatewayOrders, err := c.store.ListGatewayOrders(ctx, o.ID)
+	if err != nil {
+		return err
+	}
+	known, err := c.store.ListPayments(ctx, o.ID)
+	if err != nil {
+		return err
+	}
+	unfinished := map[string]string{} // razorpay payment id → what we know
+	for _, p := range known {
+		if p.RazorpayPaymentID != nil {
+			unfinished[*p.RazorpayPaymentID] = p.GWStatus
+		}
+	}
+	for _, g := range gatewayOrders {
+		listed, err := c.gateway.ListOrderPayments(ctx, g.RazorpayOrderID)
+		if err != nil {
+			return err
+		}
+		for _, seen := range listed {
+			was, have := unfinished[seen.ID]
+			delete(unfinished, seen.ID)
+			if have && was == gwStatus(seen) && seen.AmountRefundedPaise == 0 {
+				continue
+			}
+			if _, err := c.recordPayment(ctx, seen.ID, models.ViaSweep, 0); err != nil {
+				return err
+			}
+		}
+	}
+	for paymentID, was := range unfinished {
+		if was == "captured" || was == "refunded" || was == "voided" {
+			continue
+		}
+		if _, err := c.recordPayment(ctx, paymentID, models.ViaSweep, 0); err != nil {
+			return err
+		}
+	}
+	return c.store.MarkChecked(ctx, o.ID)
+}
+
+// ResolveClaims looks for the gateway orders of claims whose call was not answered or whose process died: found ones are attached, oldest
+// first; after the last look without one the claim is released, and the next press of Pay may create again. While a look-up fails
+// the claim is kept: stuck is better than charged twice. Safe to repeat and to run twice at once. Makes network calls.
+func (c *Cashier) ResolveClaims(ctx context.Context) (looked int, err error) {
+	var gate breaker
+	claims, err := c.store.ClaimDueLooks(ctx, sweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, claim := range claims {
+		if gate.open() {
+			break
+		}
+		current, err := c.lookUpReceipt(ctx, claim)
+		if err == nil && current == "" {
+			err = c.store.MissClaim(ctx, claim)
+		}
+		c.swept(ctx, &gate, "claim", claim.Receipt, err)
+		looked++
+	}
+	return looked, nil
+}
+
+// SweepRefunds sends the requested refunds and asks about the submitted ones whose turn it is. Safe to repeat. Makes network calls.
+func (c *Cashier) SweepRefunds(ctx context.Context) (swept int, err error) {
+	var gate breaker
+	due, err := c.store.ListDueRefunds(ctx, sweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range due {
+		if gate.open() {
+			break
+		}
+		if r.Status == "requested" {
+			err = c.SendRefund(ctx, r.ID)
+		} else {
+			err = c.askAboutRefund(ctx, r)
+		}
+		c.swept(ctx, &gate, "refund", r.ID, err)
+		swept++
+	}
+	return swept, nil
+}
+
+func (c *Cashier) askAboutRefund(ctx context.Context, r models.Refund) error {
+	if err := c.store.LookAgain(ctx, r.ID); err != nil {
+		return err
+	}
+	seen, err := c.gateway.FetchRefund(ctx, *r.RazorpayRefundID)
+	if err != nil {
+		return err
+	}
+	return c.recordRefund(ctx, seen, 0)
+}
+
+// SweepEvents processes stored events whose job was lost. Safe to repeat. Makes network calls.
+func (c *Cashier) SweepEvents(ctx context.Context) (swept int, err error) {
+	var gate breaker
+	due, err := c.store.ClaimDueEvents(ctx, sweepBatch)
+	if err != nil {
+		return 0, err
+	}
+	for _, eventID := range due {
+		if gate.open() {
+			break
+		}
+		c.swept(ctx, &gate, "event", "", c.ProcessEvent(ctx, eventID))
+		swept++
+	}
+	return swept, nil
+}
+
+// accountWindow is how far back the account itself is compared; it runs hourly, so each payment is looked at twice.
+const accountWindow = 2 * time.Hour
+
+// ReconcileAccount reads the account's own list of recent payments and records those of our orders that nothing else has told us of:
+// the last net, under every order's own checks. Safe to repeat. Makes network calls.
+func (c *Cashier) ReconcileAccount(ctx context.Context) (found int, err error) {
+	now, err := c.store.Now(ctx)
+	if err != nil {
+		return 0, err
+	}
+	const page = 100 // the most the gateway gives at once
+	for skip := 0; ; skip += page {
+		listed, err := c.gateway.ListPayments(ctx, now.Add(-accountWindow), now.Add(time.Minute), page, skip)
+		if err != nil {
+			return found, err
+		}
+		for _, seen := range listed {
+			known, err := c.store.FindPayment(ctx, seen.ID)
+			if err == nil && known.GWStatus == gwStatus(seen) || seen.OrderID == "" {
+				continue
+			}
+			if err != nil && !errors.Is(err, models.ErrNotFound) {
+				return found, err
+			}
+			if _, err := c.recordPayment(ctx, seen.ID, models.ViaRecon, 0); err == nil {
+				found++
+			} else if !errors.Is(err, models.ErrNotOurs) {
+				return found, err
+			}
+		}
+		if len(listed) < page {
+			return found, nil
+		}
+	}
+}
+
+// swept logs what a sweep could not settle, minds the gateway's silence, and keeps the pace.
+func (c *Cashier) swept(ctx context.Context, gate *breaker, what, ref string, err error) {
+	gate.note(err)
+	if err != nil && !errors.Is(err, models.ErrNotOurs) {
+		c.log.WarnContext(ctx, "sweep left something open", "what", what, "ref", ref, "error", err)
+	}
+	if c.settings.SweepPause > 0 {
+		select {
+		case <-ctx.Done():
+		case <-time.After(c.settings.SweepPause):
+		}
+	}
+}
