@@ -89,7 +89,7 @@ func (s *Sender) compose(m Message) (*gomail.Msg, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recipient: %w", err)
 	}
-	if strings.TrimSpace(m.Subject) == "" || hasControl(m.Subject) {
+	if strings.TrimSpace(m.Subject) == "" || strings.ContainsFunc(m.Subject, unicode.IsControl) {
 		return nil, errors.New("the subject is not one line of text")
 	}
 	if strings.TrimSpace(m.Text) == "" {
@@ -117,9 +117,6 @@ func (s *Sender) compose(m Message) (*gomail.Msg, error) {
 }
 
 func parseAddress(s string) (*netmail.Address, error) {
-	if hasControl(s) {
-		return nil, errors.New("holds a control character")
-	}
 	a, err := netmail.ParseAddress(s)
 	if err != nil {
 		return nil, errors.New("not an address") // the reason quotes the address
@@ -137,5 +134,3 @@ func checkMessageID(id string) error {
 	}
 	return nil
 }
-
-func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsControl) }

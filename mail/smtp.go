@@ -86,8 +86,7 @@ func (s *smtpServer) send(ctx context.Context, letter *gomail.Msg, _ string) err
 	if err != nil {
 		return failure(ctx, "reach the server", err)
 	}
-	err = client.SendWithSMTPClient(session, letter)
-	if err != nil && !letter.IsDelivered() {
+	if err := client.SendWithSMTPClient(session, letter); err != nil {
 		return failure(ctx, "hand over the letter", err)
 	}
 	_ = session.Quit() // the letter was taken, and an error now would have it sent again
@@ -109,7 +108,7 @@ func (s *smtpServer) client(ctx context.Context) (*gomail.Client, error) {
 		secure := tls.Client(conn, s.tls)
 		return secure, secure.HandshakeContext(dialing)
 	}
-	options := []gomail.Option{
+	options := []gomail.Option{ // RSET after the letter and NOOP before it could only fail
 		gomail.WithPort(s.port), gomail.WithTLSPolicy(s.policy), gomail.WithTLSConfig(s.tls), gomail.WithTimeout(sendLimit),
 		gomail.WithoutNoop(), gomail.WithoutRset(), gomail.WithDialContextFunc(dial),
 	}
