@@ -66,7 +66,10 @@ func (c *call) parse() *answer {
 
 var nested = regexp.MustCompile(`^([^\[\]]+)((?:\[[^\[\]]*\])*)$`)
 
-// formFields turns a[b]=c into the JSON it stands for; digits become numbers, since a form knows no types.
+// formNumbers are the fields that are numbers though a form knows no types.
+var formNumbers = map[string]bool{"amount": true, "payment_capture": true, "automatic_expiry_period": true, "manual_expiry_period": true}
+
+// formFields turns a[b]=c into the JSON it stands for.
 func formFields(form url.Values) map[string]json.RawMessage {
 	tree := map[string]any{}
 	for key, values := range form {
@@ -83,8 +86,8 @@ func formFields(form url.Values) map[string]json.RawMessage {
 			}
 			at, name = inner, part
 		}
-		if n, err := strconv.ParseInt(values[0], 10, 64); err == nil && m[1] != "notes" && m[1] != "receipt" {
-			at[name] = n
+		if formNumbers[name] && m[1] != "notes" && integer.MatchString(values[0]) {
+			at[name] = json.Number(values[0])
 		} else {
 			at[name] = values[0]
 		}
@@ -144,6 +147,15 @@ func (c *call) text(name string) (value string, present bool, no *answer) {
 		return "", true, refuse(badField("The "+name+" must be a string.", name))
 	}
 	return value, true, nil
+}
+
+// plain reads a field of Checkout or the hosted page as text; one that is missing is empty.
+func (c *call) plain(name string) string {
+	var text string
+	if json.Unmarshal(c.fields[name], &text) != nil {
+		text = string(c.fields[name])
+	}
+	return text
 }
 
 // notes reads the pairs: at most 15, keys and values of at most 256 characters, no nesting. The tables allow a little more

@@ -79,30 +79,17 @@ func (s *Server) createAjax(c *call) answer {
 
 // attemptFrom reads an attempt from the fields of Checkout or of the hosted page and has the bank answer it.
 func (s *Server) attemptFrom(c *call) (*Payment, *answer) {
-	get := func(name string) string {
-		var text string
-		var number json.Number
-		if json.Unmarshal(c.fields[name], &text) != nil && json.Unmarshal(c.fields[name], &number) == nil {
-			text = number.String()
-		}
-		return text
-	}
+	get := c.plain
 	in := PayParams{OrderID: get("order_id"), Method: get("method"), Outcome: Outcome(get("outcome")), VPA: get("vpa"), Bank: get("bank"),
 		Email: get("email"), Contact: get("contact"), Description: get("description")}
 	if in.Outcome == "succeed" {
 		in.Outcome = Succeed
 	}
-	var card struct {
-		Number json.Number `json:"number"`
+	var card struct{ Number string }
+	if raw, present := c.fields["card"]; present && json.Unmarshal(raw, &card) != nil {
+		return nil, refuse(badField("The card must be an object.", "card"))
 	}
-	var text struct {
-		Number string `json:"number"`
-	}
-	if json.Unmarshal(c.fields["card"], &text) == nil {
-		in.CardNumber = text.Number
-	} else if json.Unmarshal(c.fields["card"], &card) == nil {
-		in.CardNumber = card.Number.String()
-	}
+	in.CardNumber = card.Number
 	if get("outcome") == "" {
 		if no := in.askTestIDs(get("otp")); no != nil {
 			return nil, no

@@ -114,14 +114,6 @@ func (s *Server) hostedPage(c *call) answer {
 	return s.showHosted(c, "")
 }
 
-func (c *call) plain(name string) string {
-	var text string
-	if json.Unmarshal(c.fields[name], &text) != nil {
-		text = strings.Trim(string(c.fields[name]), `"`)
-	}
-	return text
-}
-
 func (s *Server) showHosted(c *call, complaint string) answer {
 	h := hosted{Name: c.plain("name"), Description: c.plain("description"), VPA: "success@razorpay", Error: complaint}
 	if h.Name == "" {
