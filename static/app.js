@@ -74,7 +74,7 @@ const weigh = f => {
     for (const b of boxes) b.disabled = b.hasAttribute('data-out') || !b.checked && n >= +set.dataset.max;
     boxes[0]?.setCustomValidity(n < +set.dataset.min ? `Choose at least ${set.dataset.min}.` : '');
   }
-  const one = $$(':checked', f).reduce((sum, i) => sum + +i.dataset.paise, +f.dataset.paise), qty = +f.elements.qty.value;
+  const one = $$(':checked', f).reduce((sum, i) => sum + +i.dataset.paise, +f.dataset.paise), qty = +f.elements.add.value;
   if (qty > 0) $('[data-total]', f).textContent = ' · ' + rupees(one * qty);
 };
 on('input', e => { const f = e.target.closest('form.sheet'); if (f) weigh(f); });
@@ -145,3 +145,14 @@ if ($('#pay-options')) {
 }
 // No gateway order yet: ask again for the customer.
 if ($('#prepare')) setTimeout(() => $('#prepare').requestSubmit(), 2000);
+
+// A field that is left with something that cannot be right says so at once, never while typing; a mended one falls silent.
+const judge = (i, loud) => {
+  const err = document.getElementById('error-' + i.id), bad = i.value !== '' && !i.checkValidity();
+  if (!err || bad && !loud) return;
+  i.toggleAttribute('aria-invalid', bad);
+  if (bad) { i.setAttribute('aria-invalid', 'true'); $('span', err).textContent = i.dataset.hint; }
+  err.hidden = !bad;
+};
+on('focusout', e => { if (e.target.dataset?.hint) judge(e.target, true); });
+on('input', e => { if (e.target.matches('[aria-invalid]')) judge(e.target, false); });

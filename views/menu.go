@@ -1,0 +1,211 @@
+package views
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"tiffin/models"
+)
+
+// Filter returns the menu with only the dishes that match: every word of query somewhere in name, description or category, and, when
+// vegOnly, the vegetarian mark. Categories without a match are left out. It is what search shows, and nothing is decided elsewhere.
+func Filter(m models.Menu, query string, vegOnly bool) models.Menu {
+	words := strings.Fields(strings.ToLower(query))
+	matches := func(i models.Item, category string) bool {
+		if vegOnly && i.Mark != "veg" {
+			return false
+		}
+		text := strings.ToLower(i.Name + " " + i.Description + " " + category)
+		for _, w := range words {
+			if !strings.Contains(text, w) {
+				return false
+			}
+		}
+		return true
+	}
+	found := m
+	found.Categories, found.Popular = nil, nil
+	for _, c := range m.Categories {
+		kept := c
+		kept.Items = nil
+		for _, i := range c.Items {
+			if matches(i, c.Name) {
+				kept.Items = append(kept.Items, i)
+			}
+		}
+		if len(kept.Items) > 0 {
+			found.Categories = append(found.Categories, kept)
+		}
+	}
+	if len(words) == 0 {
+		for _, i := range m.Popular {
+			if matches(i, "") {
+				found.Popular = append(found.Popular, i)
+			}
+		}
+	}
+	return found
+}
+
+func dishCount(m models.Menu) int {
+	n := 0
+	for _, c := range m.Categories {
+		n += len(c.Items)
+	}
+	return n
+}
+
+// foundText is said after a search or a filter.
+func foundText(m models.Menu) string { return Count(dishCount(m), "dish", "dishes") + " found" }
+
+// eagerPictures is how many pictures load at once; the others wait until they come near. Popular ones stand first.
+const eagerPictures = 5 // and the big one in the header
+
+// lazy reports whether the picture of the n-th dish of a section, counted over the whole page, may wait.
+func lazy(m models.Menu, section, n int) bool {
+	before := len(m.Popular)
+	for _, c := range m.Categories[:section] {
+		before += len(c.Items)
+	}
+	return before+n >= eagerPictures
+}
+
+// inCart is how many of a dish the cart holds, over all its sets of options.
+func inCart(q models.Quote, itemID int64) int {
+	n := 0
+	for _, l := range q.Lines {
+		if l.ItemID == itemID {
+			n += l.Qty
+		}
+	}
+	return n
+}
+
+func pieces(q models.Quote) int {
+	n := 0
+	for _, l := range q.Lines {
+		n += l.Qty
+	}
+	return n
+}
+
+// priceText is a dish's price on the menu: "₹289", or "from ₹229" when a variant decides.
+func priceText(i models.Item) string {
+	for _, g := range i.Groups {
+		if g.Kind == "variant" {
+			return "from " + ShortRupees(i.FromPaise())
+		}
+	}
+	return ShortRupees(i.PricePaise)
+}
+
+type tag struct{ icon, text string }
+
+func tags(i models.Item) []tag {
+	var t []tag
+	if i.Bestseller {
+		t = append(t, tag{"sparkles", "Bestseller"})
+	}
+	if i.Spice == 2 {
+		t = append(t, tag{"flame", "Spicy"})
+	}
+	if i.Spice > 2 {
+		t = append(t, tag{"flame", "Very spicy"})
+	}
+	if i.Mark == "egg" {
+		t = append(t, tag{"info", "Contains egg"})
+	}
+	return t
+}
+
+// backText says when a dish that is off comes back; empty when nobody knows.
+func backText(i models.Item, now time.Time) string {
+	switch {
+	case i.EightySixedUntil == nil || !i.EightySixedUntil.After(now):
+		return ""
+	case sameDay(*i.EightySixedUntil, now):
+		return "Back at " + ShortClock(*i.EightySixedUntil)
+	default:
+		return "Back " + Upcoming(*i.EightySixedUntil, now)
+	}
+}
+
+// fewLeft is from where on a limited dish says how many are left. It is only said when it is true.
+const fewLeft = 5
+
+func leftText(i models.Item) string {
+	if i.Left != nil && *i.Left > 0 && *i.Left <= fewLeft {
+		return "Only " + strconv.Itoa(*i.Left) + " left"
+	}
+	return ""
+}
+
+// openText is the pill in the header.
+func openText(o models.Opening, now time.Time) string {
+	switch {
+	case o.Open:
+		return "Open till " + ShortClock(o.Window.ClosesAt)
+	case o.Reason == "paused":
+		return "Taking a short break"
+	case o.Next.OpensAt.IsZero():
+		return "Closed"
+	default:
+		return "Closed · opens " + Upcoming(o.Next.OpensAt, now)
+	}
+}
+
+// closedTitle and closedText explain why no order can be placed now and when it can be again.
+func closedTitle(o models.Opening) string {
+	switch o.Reason {
+	case "paused":
+		return "We have paused new orders for a moment"
+	case "last_order":
+		return "Last orders are in for now"
+	case "holiday":
+		if o.Holiday != "" {
+			return "Closed today: " + o.Holiday
+		}
+		return "Closed today"
+	default:
+		return "We are closed"
+	}
+}
+
+func closedText(o models.Opening, now time.Time) string {
+	text := "You can look around, and your cart keeps what you choose."
+	switch {
+	case o.Reason == "paused":
+		return "The kitchen is full. Please try again in a few minutes. " + text
+	case o.Next.OpensAt.IsZero():
+		return text
+	default:
+		return "We open again " + Upcoming(o.Next.OpensAt, now) + ". " + text
+	}
+}
+
+// deliveryTime and pickupTime are what the outlet's settings promise.
+func deliveryTime(o models.Outlet) string {
+	by := o.PrepMinutes + o.DeliveryMinutes
+	return Minutes(max(by-windowMinutes, 1), by)
+}
+
+func pickupTime(o models.Outlet) string { return Minutes(o.PrepMinutes, o.PrepMinutes) }
+
+// windowMinutes is the width of a promised delivery time. One single minute would be a promise nobody can keep.
+const windowMinutes = 10
+
+// wayOf is the way a visitor gets: the chosen one if the outlet offers it, else the first it offers.
+func wayOf(o models.Outlet, chosen string) string {
+	if (chosen == "pickup" && o.OffersPickup) || !o.OffersDelivery {
+		return "pickup"
+	}
+	return "delivery"
+}
+
+func popularTitle(now time.Time) string {
+	if now.In(india).Hour() >= 17 {
+		return "Popular tonight"
+	}
+	return "Popular today"
+}

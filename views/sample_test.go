@@ -1,0 +1,264 @@
+package views
+
+import (
+	"time"
+
+	"tiffin/models"
+)
+
+// One evening at a made-up restaurant: what the pages in the tests show.
+
+var evening = time.Date(2026, 11, 30, 19, 45, 0, 0, india)
+
+func sampleOutlet() models.Outlet {
+	return models.Outlet{
+		ID: 1, Slug: "kesar-kitchen", Name: "Kesar Kitchen", Tagline: "Charcoal, copper and slow curries in Indiranagar", LegalName: "Kesar Kitchen Foods LLP",
+		Address: "12, 100 Feet Road, Indiranagar, Bengaluru", PIN: "560038", Phone: "+918012345678", GSTIN: "29ABCDE1234F1Z5", FSSAI: "10020043001234",
+		TaxMode: "regular", RoundsToRupee: true, AcceptsOrders: true, OffersDelivery: true, OffersPickup: true,
+		PrepMinutes: 20, DeliveryMinutes: 20, LastOrderMinutes: 15, HoldMinutes: 15, Active: true,
+	}
+}
+
+func samplePage(title string) Page {
+	return Page{Title: title, Outlet: sampleOutlet(), MenuURL: "/", CSRF: "token-of-the-session", TestMode: true, Now: evening}
+}
+
+func sampleOpening() models.Opening {
+	day := time.Date(2026, 11, 30, 0, 0, 0, 0, india)
+	return models.Opening{Open: true, Window: models.Window{ServiceOn: time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC), OpensAt: day.Add(17*time.Hour + 30*time.Minute), LastOrderAt: day.Add(22*time.Hour + 45*time.Minute), ClosesAt: day.Add(23 * time.Hour)}}
+}
+
+func sampleClosed() models.Opening {
+	return models.Opening{Reason: "closed", Next: models.Window{OpensAt: time.Date(2026, 11, 30, 20, 30, 0, 0, india)}}
+}
+
+func sampleMenu() models.Menu {
+	type row struct {
+		slug, name, mark string
+		paise            models.Paise
+		description      string
+	}
+	sections := []struct {
+		slug, name, tint string
+		rows             []row
+	}{
+		{"starters", "Starters", "starter", []row{
+			{"paneer-tikka", "Paneer Tikka", "veg", 28900, "Malai paneer, peppers and onion in a mustard-yoghurt marinade, straight off the charcoal. Eight pieces."},
+			{"chicken-tikka", "Chicken Tikka", "nonveg", 32900, "Boneless thigh, Kashmiri chilli, smoked over charcoal. Mint chutney on the side."},
+			{"samosa", "Punjabi Samosa", "veg", 9900, "Two hand-folded samosas, spiced potato and pea filling, green and tamarind chutney."},
+			{"seekh-kebab", "Mutton Seekh Kebab", "nonveg", 38900, "Minced mutton, coriander root and black cardamom on the skewer."},
+			{"tandoori-chicken", "Tandoori Chicken", "nonveg", 36900, "Half a bird, overnight in yoghurt and chilli, blistered in the tandoor."},
+			{"pakora", "Onion Pakora", "veg", 12900, "Crisp onion and gram-flour fritters with green chutney."},
+			{"chaat", "Papdi Chaat", "veg", 13900, "Crisp wafers, potato, curd, sweet and sharp chutneys."},
+			{"soup", "Tomato Shorba", "veg", 11900, "Slow tomato broth with coriander and cream."},
+			{"papad", "Masala Papad", "veg", 6900, "Roasted, with onion, tomato and lime."},
+		}},
+		{"curries", "Curries", "curry", []row{
+			{"butter-chicken", "Butter Chicken", "nonveg", 34900, "Charred tandoori chicken in slow-cooked tomato, white butter and kasuri methi. Serves 1–2."},
+			{"palak-paneer", "Palak Paneer", "veg", 27900, "Fresh spinach, garlic tadka and soft house paneer."},
+			{"dal-makhani", "Dal Makhani", "veg", 24900, "Black lentils simmered overnight, finished with butter and cream."},
+			{"rogan-josh", "Rogan Josh", "nonveg", 41900, "Kashmiri lamb curry, ratan jot and fennel."},
+			{"paneer-butter-masala", "Paneer Butter Masala", "veg", 29900, "Paneer in a tomato, cashew and butter gravy."},
+			{"malai-kofta", "Malai Kofta", "veg", 28900, "Paneer and nut dumplings in a mild cashew gravy."},
+			{"chole", "Chole", "veg", 21900, "Chickpeas the Amritsar way, dark with tea and spice."},
+			{"dal-tadka", "Dal Tadka", "veg", 19900, "Yellow lentils, ghee, garlic and whole red chilli."},
+			{"mixed-veg", "Kadai Vegetables", "veg", 22900, "Seasonal vegetables tossed in a kadai with crushed coriander."},
+			{"egg-curry", "Dhaba Egg Curry", "egg", 21900, "Two eggs in an onion and tomato gravy."},
+			{"fish-curry", "Malabar Fish Curry", "nonveg", 39900, "Seer fish, coconut and kokum."},
+		}},
+		{"biryani-rice", "Biryani & rice", "rice", []row{
+			{"biryani", "Hyderabadi Chicken Biryani", "nonveg", 33900, "Dum-cooked long-grain rice, saffron, fried onions. With raita and salan."},
+			{"veg-biryani", "Subz Dum Biryani", "veg", 26900, "Seasonal vegetables, paneer and saffron rice, sealed and steamed."},
+			{"jeera-rice", "Jeera Rice", "veg", 14900, "Basmati with cumin and ghee."},
+			{"thali", "Kesar Thali", "veg", 32900, "Two curries, dal, rice, rotis, raita, papad and a sweet."},
+		}},
+		{"breads", "Breads", "bread", []row{
+			{"naan", "Butter Naan", "veg", 5900, ""},
+			{"garlic-naan", "Garlic Naan", "veg", 6900, "Garlic, coriander and butter from the tandoor."},
+			{"roti", "Tandoori Roti", "veg", 3900, "Whole wheat, no butter unless you ask."},
+			{"paratha", "Lachha Paratha", "veg", 6500, "Layered whole-wheat bread."},
+		}},
+		{"south-indian", "South Indian", "south", []row{
+			{"masala-dosa", "Masala Dosa", "veg", 14900, "Crisp rice and lentil crêpe, potato palya, sambar and three chutneys."},
+			{"idli-vada", "Idli Vada", "veg", 11900, "Two idlis and a vada with sambar and coconut chutney."},
+		}},
+		{"sides", "Sides", "green", []row{
+			{"raita", "Boondi Raita", "veg", 7900, "Curd, boondi and roasted cumin."},
+			{"salad", "Kachumber Salad", "veg", 8900, "Cucumber, tomato, onion and lime."},
+			{"chutney", "Chutney Trio", "veg", 4900, "Mint, tamarind and red chilli."},
+		}},
+		{"sweets", "Sweets", "sweet", []row{
+			{"gulab-jamun", "Gulab Jamun", "veg", 12900, "Three, warm, in cardamom syrup."},
+			{"rasmalai", "Rasmalai", "veg", 14900, "Soft chenna discs in saffron milk."},
+			{"kheer", "Rice Kheer", "veg", 11900, "Slow milk, rice, almond and cardamom."},
+			{"gajar-halwa", "Gajar Halwa", "veg", 13900, "Winter carrots, khoya and ghee."},
+			{"jalebi", "Jalebi", "veg", 9900, "Crisp spirals in saffron syrup, made to order."},
+			{"kulfi", "Kulfi", "veg", 10900, "Pistachio and malai on a stick."},
+		}},
+		{"drinks", "Drinks", "drink", []row{
+			{"mango-lassi", "Mango Lassi", "veg", 12900, "Ratnagiri Alphonso and house curd."},
+			{"lassi", "Sweet Lassi", "veg", 9900, "Thick curd, saffron and a little sugar."},
+			{"masala-chai", "Masala Chai", "veg", 4900, "Ginger, cardamom, strong Assam leaf."},
+			{"lime-soda", "Fresh Lime Soda", "veg", 7900, "Sweet, salted or both."},
+			{"dish", "Badam Milk", "veg", 10900, "Almond and saffron, cold."},
+		}},
+	}
+	menu := models.Menu{Outlet: sampleOutlet(), Opening: sampleOpening()}
+	next := int64(0)
+	for s, section := range sections {
+		c := models.Category{ID: int64(s + 1), OutletID: 1, Slug: section.slug, Name: section.name, Tint: section.tint, Position: s}
+		for n, r := range section.rows {
+			next++
+			c.Items = append(c.Items, models.Item{ID: next, OutletID: 1, CategoryID: c.ID, Slug: r.slug, Name: r.name, Description: r.description, Mark: r.mark,
+				Art: r.slug, PricePaise: r.paise, TaxClass: "restaurant", Available: true, Position: n})
+		}
+		menu.Categories = append(menu.Categories, c)
+	}
+	change := func(slug string, f func(i *models.Item)) {
+		for c := range menu.Categories {
+			for n := range menu.Categories[c].Items {
+				if i := &menu.Categories[c].Items[n]; i.Slug == slug {
+					f(i)
+				}
+			}
+		}
+	}
+	change("paneer-tikka", func(i *models.Item) { i.Bestseller = true })
+	change("seekh-kebab", func(i *models.Item) { i.Spice = 2 })
+	change("butter-chicken", func(i *models.Item) {
+		i.Bestseller = true
+		i.Groups = []models.OptionGroup{
+			{ID: 1, ItemID: i.ID, Name: "Size", Kind: "variant", MinPick: 1, MaxPick: 1, Options: []models.Option{
+				{ID: 1, GroupID: 1, Name: "Half, serves 1", PricePaise: 22900, Mark: "nonveg", Available: true},
+				{ID: 2, GroupID: 1, Name: "Full, serves 2", PricePaise: 34900, Mark: "nonveg", Available: true}}},
+			{ID: 2, ItemID: i.ID, Name: "Add on", Kind: "addon", MinPick: 0, MaxPick: 2, Options: []models.Option{
+				{ID: 3, GroupID: 2, Name: "Extra butter", PricePaise: 2000, Mark: "veg", Available: true},
+				{ID: 4, GroupID: 2, Name: "Boiled egg", PricePaise: 2500, Mark: "egg", Available: true},
+				{ID: 5, GroupID: 2, Name: "Onion rings", PricePaise: 0, Mark: "veg", Available: false}}},
+		}
+	})
+	change("rogan-josh", func(i *models.Item) {
+		until := time.Date(2026, 11, 30, 21, 0, 0, 0, india)
+		i.EightySixedUntil, i.SoldOut = &until, true
+	})
+	change("biryani", func(i *models.Item) {
+		left := 4
+		i.Left = &left
+		i.Bestseller = true
+	})
+	for _, slug := range []string{"biryani", "dal-makhani", "masala-dosa", "gulab-jamun"} {
+		change(slug, func(i *models.Item) {
+			p := *i
+			for _, c := range menu.Categories {
+				if c.ID == i.CategoryID {
+					p.Tint = c.Tint
+				}
+			}
+			menu.Popular = append(menu.Popular, p)
+		})
+	}
+	return menu
+}
+
+func sampleItem(slug string) models.Item {
+	for _, c := range sampleMenu().Categories {
+		for _, i := range c.Items {
+			if i.Slug == slug {
+				return i
+			}
+		}
+	}
+	panic("no sample dish " + slug)
+}
+
+// samplePrices is the price list the sample quotes are made from, so that no bill in the tests is invented.
+func samplePrices() models.PriceList {
+	free := models.Paise(49900)
+	list := models.PriceList{OutletID: 1, TaxMode: "regular", RoundsToRupee: true, Items: map[int64]models.Item{},
+		TaxRates:  map[string]models.TaxRate{"restaurant": {TaxClass: "restaurant", CGSTBP: 250, SGSTBP: 250}},
+		Packaging: models.PackagingFee{PerOrderPaise: 2000, TaxClass: "restaurant"},
+		Bands:     []models.DeliveryBand{{UpToMetres: 4000, FeePaise: 3900, MinimumPaise: 19900, FreeAbovePaise: &free, TaxClass: "restaurant"}},
+	}
+	for _, c := range sampleMenu().Categories {
+		for _, i := range c.Items {
+			list.Items[i.ID] = i
+		}
+	}
+	return list
+}
+
+func sampleCart() models.Cart {
+	return models.Cart{ID: 7, OutletID: 1, Lines: []models.CartLine{
+		{ID: 71, ItemID: sampleItem("butter-chicken").ID, OptionIDs: []int64{2, 3}, Qty: 2, SeenPaise: 36900},
+		{ID: 72, ItemID: sampleItem("chicken-tikka").ID, Qty: 1, SeenPaise: 32900, Note: "no onion – nut allergy 🥜"},
+		{ID: 73, ItemID: sampleItem("garlic-naan").ID, Qty: 3, SeenPaise: 6900},
+	}}
+}
+
+func sampleQuote(to models.Destination) models.Quote {
+	q, err := models.PriceCart(samplePrices(), sampleCart(), to)
+	if err != nil {
+		panic(err)
+	}
+	return q
+}
+
+func sampleCartView(from string) CartView {
+	return CartView{Page: samplePage("Your order"), Quote: sampleQuote(models.Destination{Way: "pickup", Served: true}), From: from}
+}
+
+func sampleMenuView() MenuView {
+	return MenuView{Page: samplePage("Menu"), Menu: sampleMenu(), Cart: sampleCartView(""), LastOrderURL: "/orders/tok"}
+}
+
+func sampleCheckoutView() CheckoutView {
+	metres := 3200
+	q := sampleQuote(models.Destination{Way: "delivery", PIN: "560038", DistanceMetres: &metres, Served: true})
+	return CheckoutView{Page: samplePage("Checkout"), Quote: q, Opening: sampleOpening(), CheckoutKey: "5f0c1f8e-0000-4000-8000-000000000001", Review: q.Digest(),
+		Form: CheckoutFields{Phone: "98450 12345", Name: "Ananya Rao", Way: "delivery", Line1: "Flat 302, Lake View", Line2: "100 Feet Road, Indiranagar", PIN: "560038"}}
+}
+
+func sampleOrder() models.Order {
+	metres := 3200
+	q := sampleQuote(models.Destination{Way: "delivery", PIN: "560038", DistanceMetres: &metres, Served: true})
+	o := models.Order{
+		ID: 12, PublicID: "ord_0123456789abcdefghij", Token: "tok0123456789abcdefghijklmnop", Number: 1047, OutletID: 1, Mode: "test", Way: "delivery",
+		Currency: "INR", TaxMode: q.TaxMode, SubtotalPaise: q.SubtotalPaise, PackagingPaise: q.PackagingPaise, DeliveryPaise: q.DeliveryPaise,
+		CGSTPaise: q.CGSTPaise, SGSTPaise: q.SGSTPaise, RoundOffPaise: q.RoundOffPaise, AmountPaise: q.AmountPaise,
+		Name: "Ananya Rao", Phone: "+919845012345", Email: "ananya@example.com", Line1: "Flat 302, Lake View", Line2: "100 Feet Road, Indiranagar", PIN: "560038",
+		Directions: "Ring the side gate bell", DistanceMetres: &metres, Note: "No nuts please, allergy", OutletName: "Kesar Kitchen", PrepMinutes: 20, DeliveryMinutes: 20,
+		Pays: "razorpay", Status: models.OrderPending, PlacedAt: evening.Add(-8 * time.Minute), HoldExpiresAt: evening.Add(7 * time.Minute),
+	}
+	for n, l := range q.Lines {
+		item := models.OrderItem{OrderID: o.ID, Line: n + 1, ItemID: l.ItemID, Name: l.Name, Mark: l.Mark, Art: l.Art, Tint: sampleTint(l.ItemID), UnitPricePaise: l.UnitPricePaise,
+			OptionsPricePaise: l.OptionsPricePaise, Qty: l.Qty, LineTotalPaise: l.LineTotalPaise, Note: l.Note}
+		for p, opt := range l.Options {
+			item.Options = append(item.Options, models.OrderItemOption{OrderID: o.ID, Line: n + 1, Position: p, OptionID: opt.OptionID, GroupName: opt.GroupName, Name: opt.Name, Kind: opt.Kind, PricePaise: opt.PricePaise})
+		}
+		o.Items = append(o.Items, item)
+	}
+	for _, t := range q.Taxes {
+		o.Taxes = append(o.Taxes, models.OrderTax{OrderID: o.ID, TaxClass: t.TaxClass, TaxablePaise: t.TaxablePaise, CGSTBP: t.CGSTBP, SGSTBP: t.SGSTBP, CGSTPaise: t.CGSTPaise, SGSTPaise: t.SGSTPaise})
+	}
+	return o
+}
+
+func sampleTint(itemID int64) string {
+	for _, c := range sampleMenu().Categories {
+		for _, i := range c.Items {
+			if i.ID == itemID {
+				return c.Tint
+			}
+		}
+	}
+	return ""
+}
+
+func samplePayView(state string) PayView {
+	o := sampleOrder()
+	return PayView{Page: samplePage("Payment"), Order: o, State: state, ScriptURL: "https://checkout.razorpay.com/v1/checkout.js",
+		HostedURL: "https://api.razorpay.com/v1/checkout/embedded", CancelURL: "https://shop.example/pay/" + o.Token + "?closed=1",
+		Options: PayOptions{Key: "rzp_test_0123456789abcd", OrderID: "order_TstAbCdEf00001", Amount: o.AmountPaise, Currency: "INR", Name: "Kesar Kitchen",
+			Description: "Order 1047", Prefill: PayPrefill{Name: o.Name, Contact: o.Phone, Email: o.Email}, Theme: PayTheme{Color: "#5b1440"}, Timeout: 420,
+			CallbackURL: "https://shop.example/payments/verify?order=" + o.Token}}
+}
