@@ -207,6 +207,9 @@ func (c *call) page(mostCount int64, tooMany string) (page, *answer) {
 		if text == "" {
 			return nil
 		}
+		if name == "from" || name == "to" {
+			text, _, _ = strings.Cut(text, ".") // the gateway's own Node SDK sends fractions of a second (razorpay-node 2.9.8)
+		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return refuse(badField("The "+name+" must be an integer.", name))
