@@ -262,3 +262,57 @@ func samplePayView(state string) PayView {
 			Description: "Order 1047", Prefill: PayPrefill{Name: o.Name, Contact: o.Phone, Email: o.Email}, Theme: PayTheme{Color: "#5b1440"}, Timeout: 420,
 			CallbackURL: "https://shop.example/payments/verify?order=" + o.Token}}
 }
+
+func sampleOrderView(change func(v *OrderView)) OrderView {
+	v := OrderView{Page: samplePage(""), Order: sampleOrder(), Personal: true}
+	if change != nil {
+		change(&v)
+	}
+	return v
+}
+
+func at(minutes int) *time.Time {
+	t := evening.Add(time.Duration(minutes) * time.Minute)
+	return &t
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// paidAnd makes the view of a paid order whose ticket is in the given state.
+func paidAnd(status string) func(v *OrderView) {
+	return func(v *OrderView) {
+		v.Order.Status, v.Order.PaidPaymentID, v.Order.PaidAt = models.OrderPaid, ptr(int64(3)), at(-7)
+		v.Payments = []models.Payment{{ID: 3, Provider: "razorpay", RazorpayPaymentID: ptr("pay_TstAbCdEf00002"), OrderID: 12, AmountPaise: v.Order.AmountPaise, Currency: "INR",
+			GWStatus: "captured", Method: "upi", Disposition: ptr("kept"), CreatedAt: *at(-8), FirstSource: "verify"}}
+		v.Ticket = &models.Fulfilment{OrderID: 12, PaymentID: ptr(int64(3)), OutletID: 1, Status: status, QueuedAt: *at(-7), PromisedAt: *at(33)}
+		switch status {
+		case models.TicketHandedOver:
+			v.Ticket.HandedOverAt = at(-1)
+			fallthrough
+		case models.TicketReady:
+			v.Ticket.ReadyAt = at(-2)
+			fallthrough
+		case models.TicketPreparing:
+			v.Ticket.PreparingAt = at(-4)
+			fallthrough
+		case models.TicketAccepted:
+			v.Ticket.AcceptedAt = at(-5)
+		}
+	}
+}
+
+// givenBack adds a refund in the given state to a paid order that the restaurant cancelled.
+func givenBack(status string) func(v *OrderView) {
+	return func(v *OrderView) {
+		paidAnd(models.TicketCancelled)(v)
+		v.Order.Status, v.Order.CancelReason, v.Order.CancelledBy, v.Order.ClosedAt = models.OrderCancelled, ptr("The tandoor is out of order"), ptr("staff:1"), at(-1)
+		r := models.Refund{ID: "0b8a6c52-0000-5000-8000-000000000001", PaymentID: 3, OrderID: 12, AmountPaise: v.Order.AmountPaise, Kind: "cancel", Reason: "cancelled", RequestedBy: "staff:1", Status: status, RequestedAt: *at(-1)}
+		if status != "requested" {
+			r.RazorpayRefundID, r.SubmittedAt = ptr("rfnd_TstAbCdEf00003"), at(0)
+		}
+		if status == "processed" {
+			r.ProcessedAt, r.BankReference = at(0), "412345678901"
+		}
+		v.Refunds = []models.Refund{r}
+	}
+}
