@@ -33,6 +33,10 @@ func Up(ctx context.Context, db *sql.DB) (err error) {
 		return fmt.Errorf("migrations: connect: %w", err)
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
+	// Waiting for another starter is no fault, however long its steps take; the connection's own limits come back afterwards.
+	if _, err = conn.ExecContext(ctx, `SELECT set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)`); err != nil {
+		return fmt.Errorf("migrations: lock: %w", err)
+	}
 	if _, err = conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, lockKey); err != nil {
 		return fmt.Errorf("migrations: lock: %w", err)
 	}
@@ -41,6 +45,9 @@ func Up(ctx context.Context, db *sql.DB) (err error) {
 		defer cancel()
 		if _, unlockErr := conn.ExecContext(unlock, `SELECT pg_advisory_unlock($1)`, lockKey); unlockErr != nil {
 			err = errors.Join(err, fmt.Errorf("migrations: unlock: %w", unlockErr))
+		}
+		if _, resetErr := conn.ExecContext(unlock, `RESET statement_timeout; RESET lock_timeout`); resetErr != nil {
+			err = errors.Join(err, fmt.Errorf("migrations: unlock: %w", resetErr))
 		}
 	}()
 

@@ -17,6 +17,7 @@ const (
 	TaskDispute        = "dispute"         // answer it before its deadline
 	TaskBadSignature   = "bad_signature"   // the webhook secret here and at the gateway may differ
 	TaskLowBalance     = "low_balance"     // refunds wait for money at the gateway
+	TaskBroken         = "broken"          // a promise the rows do not keep: look at the order at once
 )
 
 // Task is one entry of the attention list, normally empty.
@@ -88,4 +89,23 @@ type StatusChange struct {
 func (s *Store) ListStatusChanges(ctx context.Context, orderID int64) (changes []StatusChange, err error) {
 	err = s.read(ctx, &changes, `SELECT at, subject, subject_id, was, became, actor FROM status_changes WHERE order_id = ? ORDER BY id`, orderID)
 	return changes, err
+}
+
+// Broken is one promise that the rows do not keep.
+type Broken struct {
+	Inv     string // INV-1 …, as docs/guarantees.md numbers them
+	OrderID *int64
+	Detail  string
+}
+
+// ListBroken returns every invariant that is broken now; empty is good.
+func (s *Store) ListBroken(ctx context.Context) (broken []Broken, err error) {
+	err = s.read(ctx, &broken, `SELECT inv, order_id, detail FROM broken_invariants LIMIT 100`)
+	return broken, err
+}
+
+// ListUnsettled returns what must be over once faults have stopped and the sweeps have run.
+func (s *Store) ListUnsettled(ctx context.Context) (open []Broken, err error) {
+	err = s.read(ctx, &open, `SELECT inv, order_id, detail FROM unsettled_money LIMIT 100`)
+	return open, err
 }

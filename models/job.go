@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 )
 
 // Job arguments hold ids only; the row they name is the authority, so every job may run twice. A kind is its method in snake case.
@@ -44,4 +45,45 @@ func (s *Store) Enqueue(ctx context.Context, args river.JobArgs) error {
 		return fmt.Errorf("models: enqueue %s: %w", args.Kind(), err)
 	}
 	return nil
+}
+
+// The periodic jobs of the timetable. They find due rows whatever happened to the jobs of those rows. One of a kind waits at a time.
+
+// ReconcileArgs asks the gateway about orders whose turn it is.
+type ReconcileArgs struct{}
+
+// ResolveClaimsArgs looks for the gateway orders of unanswered claims.
+type ResolveClaimsArgs struct{}
+
+// SweepRefundsArgs sends and asks about refunds.
+type SweepRefundsArgs struct{}
+
+// SweepEventsArgs processes events whose job was lost.
+type SweepEventsArgs struct{}
+
+// SweepLettersArgs sends letters whose job was lost.
+type SweepLettersArgs struct{}
+
+// ReconcileAccountArgs compares the account's own list.
+type ReconcileAccountArgs struct{}
+
+// PurgeArgs deletes what is past its keeping time: old events, ended sessions, login tries. Never money.
+type PurgeArgs struct{}
+
+// CheckInvariantsArgs looks for rows that break a promise of the shop and puts them before a person.
+type CheckInvariantsArgs struct{}
+
+func (ReconcileArgs) Kind() string        { return "reconcile" }
+func (ResolveClaimsArgs) Kind() string    { return "resolve_claims" }
+func (SweepRefundsArgs) Kind() string     { return "sweep_refunds" }
+func (SweepEventsArgs) Kind() string      { return "sweep_events" }
+func (SweepLettersArgs) Kind() string     { return "sweep_letters" }
+func (ReconcileAccountArgs) Kind() string { return "reconcile_account" }
+func (PurgeArgs) Kind() string            { return "purge" }
+func (CheckInvariantsArgs) Kind() string  { return "check_invariants" }
+
+// OneWaiting keeps a periodic job from piling up behind a slow one; it is tried once, since the next is never far.
+func OneWaiting() *river.InsertOpts {
+	return &river.InsertOpts{MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
+		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateScheduled, rivertype.JobStateRetryable}}}
 }

@@ -1,0 +1,5 @@
+//go:build !faultpoint
+
+package main
+
+const pace = 1

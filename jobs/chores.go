@@ -1,0 +1,53 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"tiffin/models"
+)
+
+// purge deletes what is past its keeping time. Money rows are never among it.
+func purge(ctx context.Context, store *models.Store) (int, error) {
+	events, err := store.PurgeEvents(ctx)
+	sessions, sessionsErr := store.PurgeSessions(ctx)
+	tries, triesErr := store.PurgeLoginAttempts(ctx)
+	return int(events + sessions + tries), errors.Join(err, sessionsErr, triesErr)
+}
+
+// checkInvariants puts every broken promise before a person, once while it is open.
+func checkInvariants(ctx context.Context, store *models.Store, log *slog.Logger) (int, error) {
+	broken, err := store.ListBroken(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, b := range broken {
+		log.ErrorContext(ctx, "invariant broken", "inv", b.Inv, "order_id", b.OrderID, "detail", b.Detail)
+		ref := b.Inv
+		if b.OrderID != nil {
+			ref = fmt.Sprintf("%s order %d", b.Inv, *b.OrderID)
+		}
+		if err := store.OpenTask(ctx, models.TaskBroken, ref, b.OrderID, b.Inv+": "+b.Detail); err != nil {
+			return 0, err
+		}
+	}
+	return len(broken), nil
+}
+
+// errorLog tells of a job's failure once. The job itself is kept by River and, by its row, by the sweeps.
+type errorLog struct{ log *slog.Logger }
+
+func (e errorLog) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
+	e.log.WarnContext(ctx, "job failed", "kind", job.Kind, "job_id", job.ID, "attempt", job.Attempt, "error", err)
+	return nil
+}
+
+func (e errorLog) HandlePanic(ctx context.Context, job *rivertype.JobRow, panicked any, trace string) *river.ErrorHandlerResult {
+	e.log.ErrorContext(ctx, "job panicked", "kind", job.Kind, "job_id", job.ID, "panic", fmt.Sprint(panicked), "trace", trace)
+	return nil
+}

@@ -1,0 +1,90 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+
+	"tiffin/mail"
+	"tiffin/models"
+	"tiffin/views"
+)
+
+// sendLetter sends one letter of the outbox and marks it sent. Between the two a crash may send it again, under the same Message-ID;
+// a letter that is not queued any more is left alone. It makes a network call.
+func sendLetter(ctx context.Context, store *models.Store, letters Letters, letterID int64) error {
+	letter, err := store.FindLetter(ctx, letterID)
+	if errors.Is(err, models.ErrNotFound) || err == nil && letter.Status != "queued" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	message, err := write(ctx, store, letters, letter)
+	if err != nil {
+		return err
+	}
+	if err := letters.Sender.Send(ctx, message); err != nil {
+		if failErr := store.FailLetter(ctx, letterID, err.Error(), errors.Is(err, mail.ErrPermanent)); failErr != nil {
+			return failErr
+		}
+		if errors.Is(err, mail.ErrPermanent) {
+			return nil // the row says dead; trying again would not help
+		}
+		return fmt.Errorf("letter %d: %w", letterID, err)
+	}
+	models.FaultPoint("mail.sent_before_mark")
+	return store.MarkLetterSent(ctx, letterID)
+}
+
+// write puts a letter's text together from its order as it is now.
+func write(ctx context.Context, store *models.Store, letters Letters, letter models.Letter) (mail.Message, error) {
+	order, err := store.FindOrder(ctx, letter.OrderID)
+	if err != nil {
+		return mail.Message{}, err
+	}
+	outlet, err := store.FindOutlet(ctx, order.OutletID)
+	if err != nil {
+		return mail.Message{}, err
+	}
+	view := views.MailView{Outlet: outlet, Order: order, OrderURL: letters.PublicURL + "/orders/" + order.Token}
+	var text views.Letter
+	switch letter.Kind {
+	case models.LetterConfirmation:
+		text, err = views.ConfirmationMail(ctx, view)
+	case models.LetterRefundRequested, models.LetterRefundProcessed:
+		var refund models.Refund
+		if refund, err = store.FindRefund(ctx, letter.Ref); err == nil {
+			view.Refund = &refund
+			text, err = views.RefundMail(ctx, view)
+		}
+	default:
+		err = fmt.Errorf("no text for letters of kind %q", letter.Kind)
+	}
+	if err != nil {
+		return mail.Message{}, fmt.Errorf("write letter %d: %w", letter.ID, err)
+	}
+	host := "localhost"
+	if shop, err := url.Parse(letters.PublicURL); err == nil && shop.Hostname() != "" {
+		host = shop.Hostname()
+	}
+	return mail.Message{To: order.Email, Subject: text.Subject, Text: text.Text, HTML: text.HTML,
+		MessageID: fmt.Sprintf("%s-%s@%s", strings.ReplaceAll(letter.Kind, "_", "-"), letter.Ref, host)}, nil
+}
+
+// sweepLetters sends the letters whose job was lost.
+func sweepLetters(ctx context.Context, store *models.Store, letters Letters, log *slog.Logger) (int, error) {
+	due, err := store.ClaimDueLetters(ctx, 50)
+	if err != nil {
+		return 0, err
+	}
+	for _, letterID := range due {
+		if err := sendLetter(ctx, store, letters, letterID); err != nil {
+			log.WarnContext(ctx, "letter not sent", "letter_id", letterID, "error", err)
+		}
+	}
+	return len(due), nil
+}
