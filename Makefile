@@ -1,0 +1,54 @@
+# Recipes are one line. What is longer is a script under scripts/ or a program under cmd/.
+SHELL := /bin/bash
+DEV   := .tiffin/bin/dev
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check e2e race fuzz sim bench gen migrate psql build setup clean dev
+
+help: ## print this
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## start the shop with everything it needs; Ctrl-C stops it all
+	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) run
+
+test: ## set up what tests need and run every test: all packages, browser, race detector, fuzzing
+	@scripts/setup postgres browser npm && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test
+
+check: ## formatting, vet, staticcheck, generated files, migrations, arrows
+	@scripts/check
+
+e2e: ## run the browser tests alone
+	@scripts/setup postgres browser npm && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test e2e
+
+race: ## run the money's tests under the race detector alone
+	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test race
+
+fuzz: ## fuzz each target, FUZZ_SECONDS=5 long
+	@scripts/setup && exec scripts/test fuzz
+
+sim: ## simulate customers and faults: SEED=1 ROUNDS=500
+	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test sim
+
+bench: ## run the benchmarks
+	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test bench
+
+gen: ## write *_templ.go from *.templ
+	@go tool templ generate
+
+migrate: ## bring the database of `make run` up to this build's schema
+	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) migrate
+
+psql: ## open the database of `make run`
+	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) psql
+
+build: ## build the shop into ./tiffin
+	@go build -trimpath -o tiffin ./cmd/web
+
+setup: ## find or install PostgreSQL's server programs, a browser and the npm packages
+	@scripts/setup postgres browser npm
+
+clean: ## remove what was built and downloaded here; the database of `make run` stays
+	@rm -rf tiffin .tiffin/bin node_modules
+
+dev:
+	@go build -o $(DEV) ./cmd/dev
