@@ -141,11 +141,11 @@ func (q Quote) Digest() string {
 // ErrEmptyCart, ErrOtherOutlet, a line's *ErrSoldOut, *ErrChoice or ErrNotFound, or *ErrDelivery.
 func PriceCart(list PriceList, cart Cart, to Destination) (Quote, error) {
 	q := Quote{OutletID: list.OutletID, Way: to.Way, TaxMode: list.TaxMode, DeliveryKnown: true}
+	if len(cart.Lines) == 0 { // no cart at all is an empty one, whichever outlet's
+		return q, ErrEmptyCart
+	}
 	if cart.OutletID != list.OutletID {
 		return q, ErrOtherOutlet
-	}
-	if len(cart.Lines) == 0 {
-		return q, ErrEmptyCart
 	}
 	if len(cart.Lines) > MaxLines {
 		return q, fmt.Errorf("%w: a cart has at most %d lines", ErrBadInput, MaxLines)
@@ -218,6 +218,10 @@ func priceLine(list PriceList, l CartLine, wanted map[int64]int) QuoteLine {
 		return line
 	}
 	for _, p := range picked {
+		if p.PricePaise < 0 {
+			line.Problem = fmt.Errorf("%w: option %d costs %d paise", ErrBadInput, p.OptionID, p.PricePaise)
+			return line
+		}
 		line.Options = append(line.Options, p.QuoteOption)
 		line.Mark = worseMark(line.Mark, p.mark)
 		if p.Kind == "variant" {
