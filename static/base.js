@@ -23,3 +23,4 @@ const lost = text => e => {
 };
 on('htmx:sendError', lost('No connection. Your order is saved.'));
 on('htmx:timeout', lost('That took too long.'));
+on('click', e => { if (e.target.closest('[data-dismiss]')) $('#toast').replaceChildren(); });

@@ -316,3 +316,32 @@ func givenBack(status string) func(v *OrderView) {
 		v.Refunds = []models.Refund{r}
 	}
 }
+
+func sampleBoardView() BoardView {
+	ticket := func(number int, status, way string, waited, promised int, lines ...string) models.Ticket {
+		o := models.Order{ID: int64(number), Number: number, Way: way, Name: "Irfan Khan", Status: models.OrderPaid, AmountPaise: 119700, PrepMinutes: 25}
+		for n, slug := range lines {
+			i := sampleItem(slug)
+			o.Items = append(o.Items, models.OrderItem{OrderID: o.ID, Line: n + 1, Name: i.Name, Mark: i.Mark, Qty: n + 1})
+		}
+		return models.Ticket{Order: o, Fulfilment: models.Fulfilment{OrderID: o.ID, Status: status, QueuedAt: *at(-waited), PromisedAt: *at(promised)}}
+	}
+	first := sampleOrder()
+	first.Number, first.Status = 1051, models.OrderPaid
+	return BoardView{Page: samplePage("Orders"), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Tickets: []models.Ticket{
+		{Order: first, Fulfilment: models.Fulfilment{OrderID: first.ID, Status: models.TicketQueued, QueuedAt: *at(-1), PromisedAt: *at(39)}},
+		ticket(1050, models.TicketQueued, "pickup", 12, 8, "masala-dosa", "masala-chai"),
+		ticket(1049, models.TicketAccepted, "pickup", 5, 15, "samosa"),
+		ticket(1047, models.TicketPreparing, "delivery", 26, 14, "biryani", "gulab-jamun"),
+		ticket(1044, models.TicketPreparing, "delivery", 44, -4, "dal-makhani", "palak-paneer", "roti"),
+		ticket(1043, models.TicketReady, "delivery", 30, 10, "thali", "mango-lassi"),
+	}}
+}
+
+func sampleStaffOrderView() StaffOrderView {
+	o := sampleOrderView(givenBack("submitted"))
+	return StaffOrderView{Page: o.Page, Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Order: o.Order, Ticket: o.Ticket, Payments: o.Payments, Refunds: o.Refunds,
+		Events: []OrderEvent{{ReceivedAt: *at(-7), Type: "payment.captured", EventID: "evt_Tst0001", Status: "processed"}, {ReceivedAt: *at(-6), Type: "order.paid", EventID: "evt_Tst0002", Status: "processed"}},
+		History: []OrderChange{{At: *at(-8), Subject: "order", Became: "pending", Actor: "customer"}, {At: *at(-7), Subject: "payment", Became: "captured", Actor: "shop"},
+			{At: *at(-7), Subject: "order", Was: "pending", Became: "paid", Actor: "shop"}, {At: *at(-1), Subject: "fulfilment", Was: "preparing", Became: "cancelled", Actor: "staff:1"}}}
+}

@@ -1,0 +1,60 @@
+package views
+
+import (
+	"strings"
+
+	"tiffin/models"
+)
+
+// stateName writes a stored state for staff: "handed_over" is "handed over".
+func stateName(state string) string { return strings.ReplaceAll(state, "_", " ") }
+
+// moneyName is models.PaymentLabel in words.
+func moneyName(label string) string {
+	switch label {
+	case "partially_refunded":
+		return "partly refunded"
+	case "refunding":
+		return "refund on its way"
+	default:
+		return label
+	}
+}
+
+// fate says what became of a captured payment, and why.
+func fate(p models.Payment) string {
+	switch {
+	case p.IsKept():
+		return "pays this order"
+	case p.Disposition != nil:
+		return dotted("goes back", stateName(text(p.Reason)))
+	default:
+		return dotted(stateName(p.ErrorReason), p.ErrorDescription)
+	}
+}
+
+func refundFate(r models.Refund) string {
+	return dotted(text(r.RazorpayRefundID), r.BankReference, r.LastError)
+}
+
+// change writes one line of an order's history.
+func changeText(c OrderChange) string {
+	subject := c.Subject
+	if subject == "fulfilment" {
+		subject = "ticket"
+	}
+	if c.Was == "" {
+		return subject + " " + stateName(c.Became)
+	}
+	return subject + " " + stateName(c.Was) + " → " + stateName(c.Became)
+}
+
+// actorName is who did something: "staff:3" stays as it is, for a name may be two people's.
+func actorName(actor string) string {
+	switch actor {
+	case "", "shop":
+		return "the shop"
+	default:
+		return actor
+	}
+}
