@@ -41,7 +41,11 @@ const look = () => {
   ring();
   say(fresh.map(id => document.getElementById(id).dataset.say).join(' '));
 };
-on('htmx:afterSettle', () => { if (board()) look(); });
+let gone;
+on('htmx:afterSettle', () => {
+  if (board()) look();
+  if ($('#toast [data-fade]')) { clearTimeout(gone); gone = setTimeout(() => $('#toast').replaceChildren(), 10000); }
+});
 
 // The connection.
 let since;

@@ -924,7 +924,7 @@ func staffOrderTab(p Page, o models.Order) Page {
 
 func staffOrderState(v StaffOrderView) string {
 	state := stateName(v.Order.Status)
-	if v.Ticket != nil {
+	if v.Ticket != nil && v.Ticket.Status != v.Order.Status {
 		state = dotted(state, ticketStatusName(v.Ticket.Status))
 	}
 	if v.Order.CancelReason != nil {

@@ -1,0 +1,133 @@
+package views
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"tiffin/models"
+)
+
+// Letter is one message: what a mail program shows without and with HTML. Both say the same.
+type Letter struct {
+	Subject string
+	Text    string
+	HTML    string
+}
+
+// ConfirmationMail says that an order is paid and placed. It is written once per order, from the order's own copies of names and prices,
+// so that a later change of the menu does not change it.
+func ConfirmationMail(v MailView) (Letter, error) {
+	return letter("Order "+strconv.Itoa(v.Order.Number)+" is placed", v, placedText(v), true)
+}
+
+// RefundMail says where a refund stands; v.Refund must be set. It says refunded only once Razorpay says processed.
+func RefundMail(v MailView) (Letter, error) {
+	if v.Refund == nil {
+		return Letter{}, fmt.Errorf("views: a refund letter about order %d without a refund", v.Order.Number)
+	}
+	subject := "Your refund of " + Rupees(v.Refund.AmountPaise) + " is on its way"
+	if v.Refund.Status == "processed" {
+		subject = Rupees(v.Refund.AmountPaise) + " was refunded"
+	}
+	return letter(subject, v, refundLetter(v), false)
+}
+
+// CancelledMail says that an order was cancelled, and what becomes of the money.
+func CancelledMail(v MailView) (Letter, error) {
+	return letter("Order "+strconv.Itoa(v.Order.Number)+" was cancelled", v, cancelledText(v), false)
+}
+
+// letter writes both forms. Subjects carry no name of a person and no line break, whatever the outlet is called.
+func letter(subject string, v MailView, said []string, withBill bool) (Letter, error) {
+	subject = strings.Join(strings.Fields(subject+" · "+v.Outlet.Name), " ")
+	var html strings.Builder
+	if err := mailHTML(subject, v, said, withBill).Render(context.Background(), &html); err != nil {
+		return Letter{}, fmt.Errorf("views: letter about order %d: %w", v.Order.Number, err)
+	}
+	return Letter{Subject: subject, Text: mailText(v, said, withBill), HTML: html.String()}, nil
+}
+
+func placedText(v MailView) []string {
+	when := "We deliver it to " + addressLine(v.Order) + ", usually in " + Minutes(max(v.Order.PrepMinutes+v.Order.DeliveryMinutes-windowMinutes, 1), v.Order.PrepMinutes+v.Order.DeliveryMinutes) + "."
+	if v.Order.Way == "pickup" {
+		when = "Collect it at " + v.Outlet.Address + " " + v.Outlet.PIN + ", usually after " + pickupTime(v.Outlet) + "."
+	}
+	return []string{"Thank you, " + v.Order.Name + ". Your order is paid and with the kitchen.", when}
+}
+
+func refundLetter(v MailView) []string {
+	number := ""
+	if v.Refund.RazorpayRefundID != nil {
+		number = " Refund id " + *v.Refund.RazorpayRefundID + "."
+	}
+	if v.Refund.Status == "processed" {
+		said := Rupees(v.Refund.AmountPaise) + " of order " + strconv.Itoa(v.Order.Number) + " was refunded to the account you paid from." + number
+		if v.Refund.BankReference != "" {
+			said += " Bank reference " + v.Refund.BankReference + "."
+		}
+		return []string{said, "If you do not see it yet, ask your bank with this number."}
+	}
+	return []string{
+		Rupees(v.Refund.AmountPaise) + " of order " + strconv.Itoa(v.Order.Number) + " goes back to the account you paid from. Banks show it in " + refundDays("") + "." + number,
+		"You need not do anything.",
+	}
+}
+
+func cancelledText(v MailView) []string {
+	o := OrderView{Order: v.Order}
+	said := []string{cancelText(o)}
+	if v.Order.PaidPaymentID != nil {
+		return append(said, "All of your "+Rupees(v.Order.AmountPaise)+" goes back to the account you paid from. Banks show it in "+refundDays("")+". You need not do anything.")
+	}
+	return append(said, "Nothing was charged for it. If a payment still arrives, all of it goes back to you.")
+}
+
+// mailText is the letter for programs that show no HTML.
+func mailText(v MailView, said []string, withBill bool) string {
+	var b strings.Builder
+	for _, s := range said {
+		b.WriteString(s + "\n\n")
+	}
+	b.WriteString("Your order: " + v.OrderURL + "\n\n")
+	if withBill {
+		for _, i := range v.Order.Items {
+			b.WriteString(strconv.Itoa(i.Qty) + " × " + i.Name)
+			if o := itemOptions(i.Options); o != "" {
+				b.WriteString(" (" + o + ")")
+			}
+			b.WriteString("  " + Rupees(i.LineTotalPaise) + "\n")
+			if i.Note != "" {
+				b.WriteString("    " + oneLine(i.Note) + "\n")
+			}
+		}
+		b.WriteString("\n")
+		for _, l := range orderBill(v.Order, "Paid") {
+			b.WriteString(l.label + ": " + l.amount + "\n")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString(mailFoot(v.Outlet))
+	return b.String()
+}
+
+// oneLine keeps a note on its line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func mailFoot(o models.Outlet) string {
+	foot := o.Name + ", " + o.Address + " " + o.PIN + "\n" + Phone(o.Phone)
+	if o.FSSAI != "" {
+		foot += "\nFSSAI licence " + o.FSSAI
+	}
+	if o.GSTIN != "" {
+		foot += "\nGSTIN " + o.GSTIN
+	}
+	return foot + "\n"
+}
+
+func mailFootLines(o models.Outlet) []string { return strings.Split(strings.TrimSpace(mailFoot(o)), "\n") }
+
+func mailLink(address string) templ.SafeURL { return templ.URL(address) }
