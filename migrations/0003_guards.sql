@@ -214,7 +214,7 @@ BEGIN
   SELECT * INTO o FROM orders WHERE id = of_order;
   IF o.subtotal_paise <> (SELECT COALESCE(sum(line_total_paise), 0) FROM order_items WHERE order_id = of_order)
      AND NOT (o.cancel_reason = 'review' AND o.paid_payment_id IS NULL) THEN PERFORM refuse_commit('order lines do not add up', of_order); END IF;
-  IF (o.cgst_paise, o.sgst_paise) IS DISTINCT FROM (SELECT COALESCE(sum(cgst_paise), 0)::bigint, COALESCE(sum(sgst_paise), 0)::bigint FROM order_taxes WHERE order_id = of_order) THEN PERFORM refuse_commit('order taxes do not add up', of_order); END IF;
+  IF EXISTS (SELECT 1 FROM order_taxes WHERE order_id = of_order HAVING (COALESCE(sum(cgst_paise), 0), COALESCE(sum(sgst_paise), 0)) IS DISTINCT FROM (o.cgst_paise::numeric, o.sgst_paise::numeric)) THEN PERFORM refuse_commit('order taxes do not add up', of_order); END IF;
   RETURN NULL;
 END $$;
 -- +goose StatementEnd

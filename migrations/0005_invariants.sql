@@ -28,7 +28,7 @@ UNION ALL SELECT 'INV-14', o.id, o.status || ' with kept payment or ticket' FROM
   AND (EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.disposition = 'kept') OR EXISTS (SELECT 1 FROM fulfilments f WHERE f.order_id = o.id))
 UNION ALL SELECT 'INV-15', order_id, 'order went ' || was || ' to ' || became FROM status_changes WHERE subject = 'order' AND was IS NOT NULL AND (was, became) NOT IN (('pending', 'paid'), ('pending', 'cancelled'), ('pending', 'expired'), ('paid', 'cancelled'), ('pending', 'due'), ('due', 'paid'), ('due', 'cancelled'))
 UNION ALL SELECT 'INV-16', o.id, 'bill does not add up' FROM orders o WHERE o.subtotal_paise <> (SELECT COALESCE(sum(line_total_paise), 0) FROM order_items i WHERE i.order_id = o.id)
-  OR (o.cgst_paise, o.sgst_paise) IS DISTINCT FROM (SELECT COALESCE(sum(cgst_paise), 0)::bigint, COALESCE(sum(sgst_paise), 0)::bigint FROM order_taxes t WHERE t.order_id = o.id)
+  OR o.cgst_paise <> (SELECT COALESCE(sum(cgst_paise), 0) FROM order_taxes t WHERE t.order_id = o.id) OR o.sgst_paise <> (SELECT COALESCE(sum(sgst_paise), 0) FROM order_taxes t WHERE t.order_id = o.id)
   OR o.amount_paise <> o.subtotal_paise - o.discount_paise + o.packaging_paise + o.delivery_paise + o.cgst_paise + o.sgst_paise + o.tip_paise + o.round_off_paise
 UNION ALL SELECT 'INV-17', min(id), 'two orders for one checkout key' FROM orders GROUP BY customer_id, checkout_key HAVING count(*) > 1
 UNION ALL SELECT 'INV-18', id, 'pending past its hold and ten minutes' FROM orders WHERE status = 'pending' AND hold_expires_at < shop_now() - interval '13 minutes'

@@ -268,13 +268,20 @@ func (c *Cashier) OpenGatewayOrder(ctx context.Context, o *models.Order) (razorp
 	return current, nil
 }
 
-func (c *Cashier) createGatewayOrder(ctx context.Context, o *models.Order, claim models.Claim) (current string, err error) {
+// orderParams is what the gateway is told of an order: amount, receipt, our marks and when to capture, nothing about people or food.
+func orderParams(o *models.Order, claim models.Claim) razorpay.OrderParams {
 	minutes := captureMinutes(o)
-	made, err := c.gateway.CreateOrder(ctx, razorpay.OrderParams{
-		AmountPaise: int64(o.AmountPaise), Currency: o.Currency, Receipt: claim.Receipt, UniqueReceipt: c.settings.UniqueReceipt,
+	return razorpay.OrderParams{
+		AmountPaise: int64(o.AmountPaise), Currency: o.Currency, Receipt: claim.Receipt,
 		Notes:   map[string]string{noteOrder: o.PublicID, noteAttempt: fmt.Sprint(claim.Attempt)},
 		Capture: &razorpay.CaptureOptions{AutomaticExpiryMinutes: minutes, ManualExpiryMinutes: minutes, RefundSpeed: "normal"},
-	})
+	}
+}
+
+func (c *Cashier) createGatewayOrder(ctx context.Context, o *models.Order, claim models.Claim) (current string, err error) {
+	params := orderParams(o, claim)
+	params.UniqueReceipt = c.settings.UniqueReceipt
+	made, err := c.gateway.CreateOrder(ctx, params)
 	models.FaultPoint("create.answered")
 	if err == nil {
 		current, err = c.attach(ctx, o.ID, made, claim.Generation, claim.Token, "create")
