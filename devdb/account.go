@@ -83,9 +83,9 @@ var mappingWorks = sync.OnceValue(func() bool {
 	return cmd.Run() == nil
 })
 
-// attributes make a child process run as the account, out of reach of a Ctrl-C meant for us: the server goes last.
+// attributes make a child process run as the account.
 func (a account) attributes() *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{Setpgid: true}
+	attr := &syscall.SysProcAttr{}
 	switch {
 	case a.mapped && mapAccount(attr, a.uid, a.gid):
 	case a.stepDown:

@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -76,16 +75,9 @@ type Server struct {
 	kind
 
 	mu   sync.Mutex
-	proc *process // nil when the server belongs to another program, or is down
+	proc *Child // the postmaster; nil when it belongs to another program, or is down
 
 	tests cluster // see database.go
-}
-
-// process is a running postmaster of ours.
-type process struct {
-	cmd  *exec.Cmd
-	done chan struct{} // closed when the postmaster has been waited for
-	err  error         // its exit, once done is closed
 }
 
 // Start runs the server whose data lives under dir, which is made if missing and kept when the server stops.
@@ -206,6 +198,11 @@ func (s *Server) url(database string) url.URL {
 	}
 }
 
+// Programs is the folder of the server's own programs, psql among them where it is installed.
+func (s *Server) Programs(ctx context.Context) (string, error) {
+	return findPrograms(ctx, s.place.version())
+}
+
 // Owned says whether this program started the server, so that Stop ends it.
 func (s *Server) Owned() bool {
 	s.mu.Lock()
@@ -220,7 +217,7 @@ func (s *Server) Done() <-chan struct{} {
 	if s.proc == nil {
 		return nil
 	}
-	return s.proc.done
+	return s.proc.Done()
 }
 
 // Stop ends a server that this program started: sessions are cut off, data is written out, nothing is left running.
@@ -237,20 +234,10 @@ func (s *Server) stop() error {
 		return nil
 	}
 	s.proc = nil
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT} { // fast, then immediate
-		if err := p.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			return fmt.Errorf("devdb: stop the server: %w", err)
-		}
-		select {
-		case <-p.done:
-			if p.err != nil {
-				return fmt.Errorf("devdb: the server ended badly: %w%s", p.err, s.lastWords())
-			}
-			return nil
-		case <-time.After(stopLimit):
-		}
+	if err := p.Stop(stopLimit, syscall.SIGINT, syscall.SIGQUIT); err != nil { // fast, then immediate
+		return fmt.Errorf("devdb: the server ended badly: %w%s", err, s.lastWords())
 	}
-	return s.kill(p)
+	return nil
 }
 
 // Kill ends a server that this program started as a crash would: SIGKILL, no goodbye. It returns when the last of its
@@ -263,12 +250,8 @@ func (s *Server) Kill() error {
 	}
 	p := s.proc
 	s.proc = nil
-	return s.kill(p)
-}
-
-func (s *Server) kill(p *process) error {
-	if err := p.kill(); err != nil {
-		return err
+	if err := p.Kill(); err != nil {
+		return fmt.Errorf("devdb: kill the server: %w", err)
 	}
 	// Sessions notice the loss of their postmaster and leave, each when it next waits for something.
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
@@ -285,14 +268,6 @@ func (s *Server) kill(p *process) error {
 			return errors.New("devdb: sessions of the killed server still run")
 		}
 	}
-}
-
-func (p *process) kill() error {
-	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("devdb: kill the server: %w", err)
-	}
-	<-p.done
-	return nil
 }
 
 // Restart brings the server up again at the same URL, after Stop or Kill or from a running one, which is stopped first.
@@ -351,13 +326,12 @@ func (s *Server) launchLocked(ctx context.Context, lock *os.File) error {
 	}
 	cmd := exec.Command(filepath.Join(bin, "postgres"), args...)
 	cmd.SysProcAttr = acc.attributes()
-	endWithParent(cmd.SysProcAttr)
 	cmd.Dir, cmd.Env = "/", environment() // its account may not be able to enter where we stand
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.ExtraFiles = []*os.File{lock}
-	p, err := run(cmd)
+	p, err := StartChild(cmd, syscall.SIGINT)
 	if err != nil {
-		return fmt.Errorf("devdb: start the server: %w", err)
+		return err
 	}
 	s.proc = p
 
@@ -369,34 +343,15 @@ func (s *Server) launchLocked(ctx context.Context, lock *os.File) error {
 			return nil
 		}
 		select {
-		case <-p.done:
+		case <-p.Done():
 			s.proc = nil
-			return fmt.Errorf("devdb: the server did not start: %w%s", p.err, s.lastWords())
+			return fmt.Errorf("devdb: the server did not start: %w%s", p.Err(), s.lastWords())
 		case <-ctx.Done():
 			s.proc = nil
-			return errors.Join(fmt.Errorf("devdb: the server did not answer in time: %w%s", err, s.lastWords()), p.kill())
+			return errors.Join(fmt.Errorf("devdb: the server did not answer in time: %w%s", err, s.lastWords()), p.Kill())
 		case <-time.After(pollEvery):
 		}
 	}
-}
-
-// run starts cmd from a thread that lives as long as cmd does: the kernel's "your parent died" is about the parent's thread.
-func run(cmd *exec.Cmd) (*process, error) {
-	p := &process{cmd: cmd, done: make(chan struct{})}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		err := cmd.Start()
-		if err == nil {
-			err = watch(cmd.Process.Pid)
-		}
-		started <- err
-		if cmd.Process != nil {
-			p.err = cmd.Wait()
-		}
-		close(p.done)
-	}()
-	return p, <-started
 }
 
 func (s *Server) answers(ctx context.Context, database string) error {

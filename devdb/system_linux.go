@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// endWithParent asks the kernel for a fast shutdown of the child as soon as the thread that started it is gone.
-func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGINT }
+// endWithParent asks the kernel to signal the child as soon as the thread that started it is gone.
+func endWithParent(attr *syscall.SysProcAttr, last syscall.Signal) { attr.Pdeathsig = last }
 
 // watch has nothing to do where endWithParent works.
-func watch(int) error { return nil }
+func watch(int, syscall.Signal) error { return nil }
 
 // mapAccount makes the child root for the files outside and uid for itself.
 func mapAccount(attr *syscall.SysProcAttr, uid, gid uint32) bool {

@@ -3,17 +3,17 @@
 package devdb
 
 import (
+	"fmt"
 	"os/exec"
-	"strconv"
 	"syscall"
 )
 
 // endWithParent has no counterpart here; watch stands in for it.
-func endWithParent(*syscall.SysProcAttr) {}
+func endWithParent(*syscall.SysProcAttr, syscall.Signal) {}
 
-// watch ends the server when we are gone: a shell waits for the end of a pipe whose other end only this process holds.
-func watch(pid int) error {
-	cmd := exec.Command("/bin/sh", "-c", "cat >/dev/null; kill -INT "+strconv.Itoa(pid))
+// watch signals the child when we are gone: a shell waits for the end of a pipe whose other end only this process holds.
+func watch(pid int, last syscall.Signal) error {
+	cmd := exec.Command("/bin/sh", "-c", fmt.Sprintf("cat >/dev/null; kill -%d %d", last, pid))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if _, err := cmd.StdinPipe(); err != nil {
 		return err
