@@ -386,7 +386,7 @@ func TestSettings(t *testing.T) {
 			if recover() == nil {
 				t.Error("an unknown receipt mode was taken")
 			}
-			if s.Settings().ReceiptMode != "" {
+			if s.Settings().ReceiptMode != standin.ReceiptAllow {
 				t.Error("and kept")
 			}
 		}()

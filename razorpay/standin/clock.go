@@ -128,7 +128,7 @@ func (s *Server) perform(t task) {
 	case taskDeliver:
 		s.startDelivery(t.delivery)
 	case taskLateWork:
-		s.working.Go(func() { s.answerTo(t.work) })
+		s.working.Go(func() { s.work(t.work) })
 	case taskSucceed:
 		if reached(p.SucceedAt) && (p.Status == "failed" || p.Status == "created") {
 			s.authorise(p, true)

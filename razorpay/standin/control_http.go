@@ -151,6 +151,7 @@ func changeSettings(s *Server, _ *http.Request, _ []string, take func(any) error
 	s.Configure(func(t *Settings) {
 		changed := *t
 		if err = take(&changed); err == nil {
+			changed.fill()
 			err = changed.check()
 		}
 		if err == nil {

@@ -224,13 +224,15 @@ func (s *Server) note(c *call, change func(*Request)) {
 	s.touch()
 }
 
+// work does what a call asks and notes that it was done.
+func (s *Server) work(c *call) answer {
+	a := s.answerTo(c)
+	s.note(c, func(q *Request) { q.Done = true })
+	return a
+}
+
 // serve does a call's work and answers it, with what the fault makes of that.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, c *call, f *Fault) {
-	work := func() answer {
-		a := s.answerTo(c)
-		s.note(c, func(q *Request) { q.Done = true })
-		return a
-	}
 	reply := func(a answer) {
 		s.note(c, func(q *Request) { q.Status, q.Answer, q.Answered = a.status, clip(a.body), true })
 		write(w, a)
@@ -241,12 +243,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, c *call, f *Fault
 	}
 	defer s.leave(c)
 	if f == nil {
-		reply(work())
+		reply(s.work(c))
 		return
 	}
 	done, a := f.After || f.Kind == Truncate || f.Kind == Drop, answer{}
 	if done {
-		a = work()
+		a = s.work(c)
 	} else if f.Late > 0 && f.Kind != Delay && f.Kind != Stall {
 		s.mu.Lock()
 		s.due(s.now().Add(f.Late), task{kind: taskLateWork, work: c})
@@ -259,7 +261,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, c *call, f *Fault
 			panic(http.ErrAbortHandler) // the caller has gone
 		}
 		if !done {
-			a = work()
+			a = s.work(c)
 		}
 		reply(a)
 	case Refuse:

@@ -89,6 +89,12 @@ type Settings struct {
 }
 
 func (t *Settings) fill() {
+	if t.ReceiptMode == "" {
+		t.ReceiptMode = ReceiptAllow
+	}
+	if t.SecondPayment == "" {
+		t.SecondPayment = SecondRefunded
+	}
 	if t.PendingTimeout == 0 {
 		t.PendingTimeout = 10 * time.Minute
 	}
@@ -103,9 +109,9 @@ func (t *Settings) fill() {
 // check refuses settings that mean nothing.
 func (t Settings) check() error {
 	switch {
-	case !slices.Contains([]string{"", ReceiptAllow, ReceiptRejectWithOrder, ReceiptReject, ReceiptReturnSame}, t.ReceiptMode):
+	case !slices.Contains([]string{ReceiptAllow, ReceiptRejectWithOrder, ReceiptReject, ReceiptReturnSame}, t.ReceiptMode):
 		return fmt.Errorf("standin: no receipt mode %q", t.ReceiptMode)
-	case !slices.Contains([]string{"", SecondRefunded, SecondCaptured}, t.SecondPayment):
+	case !slices.Contains([]string{SecondRefunded, SecondCaptured}, t.SecondPayment):
 		return fmt.Errorf("standin: a second payment cannot be %q", t.SecondPayment)
 	case min(t.CaptureDelay, t.PendingTimeout, t.LateAfter, t.RefundDelay, t.ListLag, t.OrderPaymentsLag, t.RefundsLag, t.WebhookSpread) < 0 || t.MaxAmountPaise < 0:
 		return errors.New("standin: a negative setting")
@@ -140,6 +146,7 @@ type Server struct {
 	events        []*Event
 	eventByID     map[string]*Event
 	deliveries    []*Delivery
+	outgoing      map[*Delivery]bool // those in state Waiting
 	webhookFaults []*WebhookFault
 
 	faults   []*Fault
@@ -200,7 +207,7 @@ func New(o Options) *Server {
 		opts: o, settings: o.Settings, rng: rand.New(rand.NewPCG(o.Seed, 0x7461_6666_696e)),
 		orderByID: map[string]*Order{}, ordersByReceipt: map[string][]*Order{}, paymentByID: map[string]*Payment{},
 		paymentsByOrder: map[string][]*Payment{}, refundByID: map[string]*Refund{}, refundsByPayment: map[string][]*Refund{},
-		refundKeys: map[string]*refundKey{}, eventByID: map[string]*Event{},
+		refundKeys: map[string]*refundKey{}, eventByID: map[string]*Event{}, outgoing: map[*Delivery]bool{},
 		release: make(chan struct{}), changed: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 	s.client = &http.Client{
@@ -229,6 +236,9 @@ func (s *Server) Start(addr string) (url string, err error) {
 	}
 	if s.quit.Err() != nil {
 		return "", ErrClosed
+	}
+	if s.http != nil {
+		return "", errors.New("standin: started already")
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

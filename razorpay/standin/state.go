@@ -117,11 +117,9 @@ func (s *Server) load(file string) error {
 		if e == nil {
 			return fmt.Errorf("standin: state file %s: a delivery of unknown event %s (remove the file to start empty)", file, v.EventID)
 		}
-		d := &Delivery{Event: e, URL: v.URL, State: v.State, NextAt: v.NextAt, Attempts: v.Attempts, secret: v.Secret, previous: v.Previous, last: v.Last}
+		d := &Delivery{Event: e, URL: v.URL, NextAt: v.NextAt, Attempts: v.Attempts, secret: v.Secret, previous: v.Previous, last: v.Last}
 		s.deliveries = append(s.deliveries, d)
-		if d.State == Waiting {
-			s.due(d.NextAt, task{kind: taskDeliver, delivery: d})
-		}
+		s.move(d, v.State)
 	}
 	return nil
 }

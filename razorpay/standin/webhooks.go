@@ -266,11 +266,20 @@ func (s *Server) post(e *Event, h *Webhook) {
 		state = Held
 	}
 	for range copies {
-		d := &Delivery{Event: e, URL: h.URL, State: state, NextAt: at, secret: h.Secret, previous: h.PreviousSecret}
+		d := &Delivery{Event: e, URL: h.URL, NextAt: at, secret: h.Secret, previous: h.PreviousSecret}
 		s.deliveries = append(s.deliveries, d)
-		if state == Waiting {
-			s.due(at, task{kind: taskDeliver, delivery: d})
-		}
+		s.move(d, state)
+	}
+}
+
+// move sets a delivery's state; one that waits is put on the clock for its NextAt.
+func (s *Server) move(d *Delivery, to DeliveryState) {
+	d.State = to
+	if to == Waiting {
+		s.outgoing[d] = true
+		s.due(d.NextAt, task{kind: taskDeliver, delivery: d})
+	} else {
+		delete(s.outgoing, d)
 	}
 }
 
@@ -357,7 +366,7 @@ func (s *Server) tryDelivery(ctx context.Context, d *Delivery) Attempt {
 	d.Attempts = append(d.Attempts, a)
 	switch {
 	case status >= 200 && status < 300:
-		d.State = Delivered
+		s.move(d, Delivered)
 	case s.quit.Err() != nil: // the stand-in is closing: this was no failure of the endpoint
 	default:
 		s.planRetry(d, status)
@@ -397,13 +406,16 @@ func (s *Server) planRetry(d *Delivery, status int) {
 	if d.State == Delivered || d.State == GivenUp {
 		return // a repeat asked for by Deliver
 	}
+	if slices.ContainsFunc(s.endpoints, func(h *Webhook) bool { return h.URL == d.URL && h.Disabled }) {
+		s.move(d, Unsent)
+		return
+	}
 	first := d.Attempts[0].At
 	step := len(d.Attempts) - 1
 	if status == http.StatusBadRequest || d.Event.Name == "refund.created" || d.Event.Name == "payment.failed" {
 		step++
 	}
 	end := d.Event.CreatedAt.Add(24 * time.Hour / time.Duration(s.opts.RetryScale))
-	d.State = Waiting
 	d.NextAt = end
 	if step < len(retryClock) {
 		d.NextAt = first.Add(retryClock[step] / time.Duration(s.opts.RetryScale))
@@ -411,20 +423,20 @@ func (s *Server) planRetry(d *Delivery, status int) {
 	if !d.NextAt.Before(end) {
 		d.NextAt, d.last = end, true
 	}
-	s.due(d.NextAt, task{kind: taskDeliver, delivery: d})
+	s.move(d, Waiting)
 }
 
 // giveUp disables the endpoint after a day of failures, and with it everything else that was on its way there.
 func (s *Server) giveUp(d *Delivery) {
-	d.State = GivenUp
+	s.move(d, GivenUp)
 	for _, h := range s.endpoints {
 		if h.URL == d.URL {
 			h.Disabled = true
 		}
 	}
-	for _, other := range s.deliveries {
-		if other.URL == d.URL && other.State == Waiting && !other.inFlight {
-			other.State = Unsent
+	for other := range s.outgoing {
+		if other.URL == d.URL && !other.inFlight {
+			s.move(other, Unsent)
 		}
 	}
 	s.touch()
@@ -461,8 +473,8 @@ func (s *Server) Release() int {
 	n := 0
 	for _, d := range s.deliveries {
 		if d.State == Held {
-			d.State, d.NextAt = Waiting, s.now()
-			s.due(d.NextAt, task{kind: taskDeliver, delivery: d})
+			d.NextAt = s.now()
+			s.move(d, Waiting)
 			n++
 		}
 	}
@@ -513,8 +525,8 @@ func (s *Server) WaitQuiet(ctx context.Context) error {
 
 func (s *Server) outstanding(dueOnly bool) string {
 	n, example := 0, ""
-	for _, d := range s.deliveries {
-		if d.State == Waiting && (!dueOnly || d.inFlight || !d.NextAt.After(s.now())) {
+	for d := range s.outgoing {
+		if !dueOnly || d.inFlight || !d.NextAt.After(s.now()) {
 			n++
 			example = d.Event.Name
 		}

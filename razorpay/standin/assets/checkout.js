@@ -33,7 +33,7 @@
     .standin-sheet form { display: grid; gap: .75rem }
     .standin-sheet label { display: grid; gap: .25rem; font-weight: 550 }
     .standin-sheet :is(input, select) { all: revert; box-sizing: border-box; width: 100%; min-height: 44px; padding: .4rem .6rem; border: 1px solid #5b6675;
-      border-radius: 8px; font: inherit; background: #fff; color: #1d2430 }
+      border-radius: 8px; font: inherit; font-weight: 400; background: #fff; color: #1d2430 }
     .standin-sheet .standin-two { display: grid; grid-template-columns: 1fr 1fr; gap: .75rem }
     .standin-sheet .standin-error { padding: .6rem .75rem; border-left: 4px solid #b3261e; background: #fdecea; color: #7a1410 }
     .standin-sheet .standin-note { color: #4a5463; font-size: .9rem }
@@ -129,7 +129,7 @@
 
   class Sheet {
     #o; #host; #dialog; #status; #error; #panels = {}; #tabs = {}; #ask; #buttons; #pending = null; #over = false; #timers = []; #confirming = false;
-    #preferences = {}; #amount; #wanted = null;
+    #preferences = {}; #amount; #wanted = null; #pressed = null;
 
     constructor(options, host) {
       this.#o = options;
@@ -246,8 +246,11 @@
       this.#ask.replaceChildren();
     }
 
+    // busy takes the buttons away while a call is under way, and gives the pressed one its focus back.
     #busy(busy) {
+      if (busy) this.#pressed = document.activeElement;
       for (const b of this.#dialog.querySelectorAll(".standin-bank button, .standin-body button")) b.disabled = busy;
+      if (!busy && this.#dialog.contains(this.#pressed)) this.#pressed.focus();
     }
 
     #say(text) { this.#status.textContent = text; }
