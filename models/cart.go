@@ -97,21 +97,10 @@ func (s *Store) EnsureCart(ctx context.Context, sess Session, outletID int64) (c
 			if cart, err = tx.FindCart(ctx, sess); err != nil || cart.OutletID == outletID {
 				return err
 			}
-			if cart.ID != 0 {
-				locked, err := tx.LockCart(ctx, cart.ID)
-				if errors.Is(err, ErrNotFound) {
-					continue // somebody has just replaced it
-				}
-				if err != nil {
-					return err
-				}
-				if len(locked.Lines) > 0 {
-					return fmt.Errorf("cart %d: %w", cart.ID, ErrOtherOutlet)
-				}
-			}
-			old := cart.ID
-			attached, err := tx.attachCart(ctx, &cart, sess, outletID, old)
-			if err != nil || attached {
+			// Whoever comes second goes back to the savepoint, and so lets go of the session before looking at the first one's cart:
+			// carts are locked before sessions.
+			err = tx.savepoint(ctx, func(tx *Store) error { return tx.attachCart(ctx, &cart, sess, outletID) })
+			if !errors.Is(err, errCartMoved) {
 				return err
 			}
 			var alive bool
@@ -130,24 +119,39 @@ func (s *Store) EnsureCart(ctx context.Context, sess Session, outletID int64) (c
 	return cart, nil
 }
 
-// attachCart makes a cart and points the session to it, in one statement, so that it exists only if the session still pointed to old
-// (0: to none). Whoever comes second finds no such session row and makes nothing. The replaced cart goes.
-func (s *Store) attachCart(ctx context.Context, cart *Cart, sess Session, outletID, old int64) (attached bool, err error) {
-	err = s.one(ctx, cart, `WITH mine AS (SELECT id, customer_id FROM sessions WHERE id = ? AND COALESCE(cart_id, 0) = ?
+// errCartMoved says, inside EnsureCart only, that the session points to another cart by now.
+var errCartMoved = errors.New("the session has another cart")
+
+// attachCart puts a new cart in the place of *cart, the one the session pointed to (ID 0: none), which must be empty and goes. The new
+// one is made in the statement that points the session to it, so it exists only if nobody else was first.
+func (s *Store) attachCart(ctx context.Context, cart *Cart, sess Session, outletID int64) error {
+	old := cart.ID
+	if old != 0 {
+		locked, err := s.LockCart(ctx, old)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			return errCartMoved
+		case err != nil:
+			return err
+		case len(locked.Lines) > 0:
+			return fmt.Errorf("cart %d: %w", old, ErrOtherOutlet)
+		}
+	}
+	err := s.one(ctx, cart, `WITH mine AS (SELECT id, customer_id FROM sessions WHERE id = ? AND COALESCE(cart_id, 0) = ?
 			AND customer_id IS NOT NULL AND expires_at > shop_now() FOR NO KEY UPDATE),
 		made AS (INSERT INTO carts (outlet_id, customer_id) SELECT ?, customer_id FROM mine RETURNING `+cartColumns+`)
 		UPDATE sessions SET cart_id = made.id, checkout_key = NULL FROM made WHERE sessions.id = ?
 		RETURNING made.id, made.outlet_id, made.customer_id, made.version`, sess.ID, old, outletID, sess.ID)
 	if errors.Is(err, ErrNotFound) {
-		return false, nil
+		return errCartMoved
 	}
 	if err != nil {
-		return false, fmt.Errorf("new cart of session %d: %w", sess.ID, err)
+		return fmt.Errorf("new cart of session %d: %w", sess.ID, err)
 	}
 	if err = s.exec(ctx, `DELETE FROM carts c WHERE c.id = ? AND NOT EXISTS (SELECT 1 FROM sessions WHERE cart_id = c.id)`, old).Error; err != nil {
-		return false, fmt.Errorf("replaced cart %d: %w", old, err)
+		return fmt.Errorf("replaced cart %d: %w", old, err)
 	}
-	return true, nil
+	return nil
 }
 
 // AddToCart adds qty pieces of a dish with these choices to the line that has them, or to a new line. Each call counts, so it is not

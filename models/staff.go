@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
 )
@@ -121,27 +122,30 @@ var nobody = sync.OnceValues(func() (argonHash, error) {
 })
 
 // CreateStaff adds a staff member who can sign in with this password. The login is stored in lower case. Not safe to repeat.
-// Errors: ErrBadInput for a password shorter than 10 characters, and for a login, name or role the table refuses or that is taken.
+// Errors: ErrBadInput for a password shorter than 10 characters, a login that is taken, and a login, name or role the table refuses.
 func (s *Store) CreateStaff(ctx context.Context, staff Staff, password string) (Staff, error) {
 	staff.Login = strings.ToLower(strings.TrimSpace(staff.Login))
-	if len([]rune(password)) < minPassword || len(password) > maxPassword {
+	login, name := utf8.RuneCountInString(staff.Login), utf8.RuneCountInString(staff.Name)
+	switch {
+	case !isText(staff.Login) || login < 3 || login > 254:
+		return Staff{}, fmt.Errorf("%w: a login has 3 to 254 characters", ErrBadInput)
+	case !isText(staff.Name) || name < 1 || name > 80:
+		return Staff{}, fmt.Errorf("%w: a name has 1 to 80 characters", ErrBadInput)
+	case staff.Role != "owner" && staff.Role != "manager" && staff.Role != "kitchen":
+		return Staff{}, fmt.Errorf("%w: role %q", ErrBadInput, staff.Role)
+	case utf8.RuneCountInString(password) < minPassword || len(password) > maxPassword:
 		return Staff{}, fmt.Errorf("%w: a password has %d to %d characters", ErrBadInput, minPassword, maxPassword)
-	}
-	if !isText(staff.Login) || !isText(staff.Name) {
-		return Staff{}, fmt.Errorf("%w: login and name are text", ErrBadInput)
 	}
 	hash, err := hashPassword(ctx, password)
 	if err != nil {
 		return Staff{}, err
 	}
-	err = s.one(ctx, &staff, `INSERT INTO staff (outlet_id, login, name, role, password_hash) VALUES (?, ?, ?, ?, ?) RETURNING `+staffColumns,
-		staff.OutletID, staff.Login, staff.Name, staff.Role, hash)
-	switch {
-	case isConstraint(err, "staff_login_key"):
+	err = s.one(ctx, &staff, `INSERT INTO staff (outlet_id, login, name, role, password_hash) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT ON CONSTRAINT staff_login_key DO NOTHING RETURNING `+staffColumns, staff.OutletID, staff.Login, staff.Name, staff.Role, hash)
+	if errors.Is(err, ErrNotFound) {
 		return Staff{}, fmt.Errorf("%w: login %s is taken", ErrBadInput, staff.Login)
-	case isConstraint(err, "staff_name_check"), isConstraint(err, "staff_role_check"), isConstraint(err, "staff_login_check"):
-		return Staff{}, fmt.Errorf("%w: login, name or role of a staff member", ErrBadInput)
-	case err != nil:
+	}
+	if err != nil {
 		return Staff{}, fmt.Errorf("new staff member: %w", err)
 	}
 	return staff, nil
