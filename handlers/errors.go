@@ -1,0 +1,193 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"tiffin/models"
+	"tiffin/payments"
+	"tiffin/views"
+)
+
+// Errors of the door itself.
+var (
+	errBadForm   = errors.New("not a form of ours")            // wrapped with what is wrong about it; nobody sees that but the log
+	errForeign   = errors.New("sent by another site's page")   // Sec-Fetch-Site says so
+	errStaleForm = errors.New("the form's token is not valid") // an old page, or one of another session
+	errForbidden = errors.New("not allowed to this person")
+	errBusy      = errors.New("the shop cannot answer now")
+)
+
+// answers is the one table from error to status and sentence; the first that fits counts. 400 is what our pages cannot send, 422 a
+// person's typing, 409 that the shop has changed meanwhile, 404 that it is not there or not theirs.
+var answers = []struct {
+	is       error
+	status   int
+	sentence string
+}{
+	{models.ErrBadInput, 400, "That request was not one our pages send. Nothing was changed."},
+	{errBadForm, 400, "That request was not one our pages send. Nothing was changed."},
+	{payments.ErrBadSignature, 400, "We could not verify this report of a payment. If you have paid, your order's page shows it as soon as Razorpay tells us."},
+	{models.ErrSignedOut, 401, "You were signed out. Please sign in again."},
+	{models.ErrWrongLogin, 401, "Login or password is wrong."},
+	{errForeign, 403, "That came from another site's page, so we did nothing. Please start from our menu."},
+	{errStaleForm, 403, "This page had been open for too long, so nothing was changed. Please try once more."},
+	{errForbidden, 403, "That is not open to your login. Please ask the owner."},
+	{models.ErrNotFound, 404, "There is nothing at this address."},
+	{models.ErrNotOurs, 404, "There is nothing at this address."},
+	{models.ErrKeyReused, 409, "Checkout details have changed. Please look at your order again."},
+	{models.ErrBillChanged, 409, "The bill changed. Please look at it again before you pay."},
+	{models.ErrPreparing, 409, "We are still preparing the payment. Please try again in a moment."},
+	{models.ErrTooLate, 409, "It is too late for that: the kitchen has begun. Please call us."},
+	{models.ErrBadMove, 409, "That is not possible any more: the order has moved on meanwhile."},
+	{models.ErrClosed, 409, "We are not taking orders now. Your cart keeps what you chose."},
+	{models.ErrOtherOutlet, 409, "Your order has dishes of another kitchen. Please finish or empty it first."},
+	{models.ErrEmptyCart, 409, "Your cart is empty."},
+	{models.ErrAmountMismatch, 409, "The amount paid does not match the bill. We are looking into it."},
+	{payments.ErrTooLarge, 413, "That was too large. Nothing was changed."},
+	{models.ErrTooManyTries, 429, "Too many tries. Please wait a quarter of an hour."},
+	{payments.ErrNoGateway, 503, "The payment service does not answer at the moment. Nothing was charged and your order is saved."},
+	{payments.ErrUnconfirmed, 202, "We are confirming your payment. Please do not pay again."},
+	{models.ErrOtherMode, 503, busySentence},
+	{errBusy, 503, busySentence},
+	{context.DeadlineExceeded, 503, busySentence},
+}
+
+const (
+	busySentence  = "We cannot answer just now, sorry. Nothing was changed; please try again in a minute."
+	faultSentence = "Something went wrong on our side, sorry. Nothing was charged; please try again."
+)
+
+// explain gives an error's status and the sentence a visitor sees. It never shows an error's own text, but for the ones written for people.
+func explain(err error) (status int, sentence string) {
+	var choice *models.ErrChoice
+	var soldOut *models.ErrSoldOut
+	var delivery *models.ErrDelivery
+	var refused *fiber.Error
+	var network net.Error
+	switch {
+	case errors.As(err, &choice):
+		return 422, choice.Text
+	case errors.As(err, &soldOut):
+		return 409, soldOutText(soldOut)
+	case errors.As(err, &delivery):
+		return 422, "We do not deliver there. Please look at the address again."
+	}
+	for _, answer := range answers {
+		if errors.Is(err, answer.is) {
+			return answer.status, answer.sentence
+		}
+	}
+	switch {
+	case errors.As(err, &network):
+		return 503, busySentence
+	case errors.As(err, &refused):
+		return refused.Code, refusalSentence(refused.Code)
+	}
+	return 500, faultSentence
+}
+
+func refusalSentence(status int) string {
+	switch {
+	case status == 404:
+		return "There is nothing at this address."
+	case status == 405:
+		return "This address does not work that way. Please start from our menu."
+	case status == 413:
+		return "That was too large. Nothing was changed."
+	case status < 500:
+		return "That request was not one our pages send. Nothing was changed."
+	}
+	return faultSentence
+}
+
+// soldOutText says what cannot be had, and how many still can.
+func soldOutText(e *models.ErrSoldOut) string {
+	if e.Left > 0 {
+		return "Only " + views.Count(e.Left, "portion", "portions") + " of " + e.Name + " left"
+	}
+	return e.Name + " is sold out"
+}
+
+// panicError is a panic on its way to the log.
+type panicError struct {
+	fault string
+	stack []byte
+}
+
+func (e *panicError) Error() string { return "panic: " + e.fault }
+
+// fail is Fiber's error handler: it answers what never came to a handler of ours, such as a body over the limit.
+func (a *App) fail(c *fiber.Ctx, err error) error {
+	v := visitOf(c)
+	a.setHeaders(c)
+	answerErr := a.answerError(c, err)
+	a.logRequest(c.UserContext(), c, v, unmatched, c.Response().StatusCode(), 0, err)
+	return answerErr
+}
+
+// answerError makes an error a page, or, for htmx, a sentence for #toast. Whatever was rendered before is dropped; cookies stay.
+func (a *App) answerError(c *fiber.Ctx, err error) error {
+	status, sentence := explain(err)
+	return a.showError(c, status, sentence)
+}
+
+// showError answers with a sentence of ours.
+func (a *App) showError(c *fiber.Ctx, status int, sentence string) error {
+	c.Response().ResetBody()
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	view := views.ErrorView{Page: a.plainPage(c), Status: status, Sentence: sentence, RequestID: visitOf(c).requestID}
+	component := views.ErrorPage(view)
+	if isHTMX(c) {
+		component = views.ErrorToast(view)
+	}
+	if err := a.render(c, status, component); err != nil {
+		// A view that cannot be rendered is our fault; the visitor still gets a sentence.
+		c.Type("txt", "utf-8")
+		return c.Status(fiber.StatusInternalServerError).SendString(faultSentence + "\n" + view.RequestID + "\n")
+	}
+	return nil
+}
+
+// logRequest writes the one line a request leaves. It names the route, not the path, and neither query, cookie, body nor address of
+// a person; a path that is no route of ours is masked, since a mistyped link still holds its order's token.
+func (a *App) logRequest(ctx context.Context, c *fiber.Ctx, v *visit, route string, status int, took time.Duration, cause error) {
+	level := slog.LevelInfo
+	attrs := []slog.Attr{slog.String("request_id", v.requestID), slog.String("method", c.Method()), slog.String("route", route),
+		slog.Int("status", status), slog.Int64("ms", took.Milliseconds())}
+	if route == unmatched {
+		attrs = append(attrs, slog.String("path", maskPath(c.Path())))
+	}
+	switch {
+	case status >= 500:
+		level = slog.LevelError
+	case strings.HasPrefix(route, "/static/"), route == "/healthz", route == "/readyz":
+		level = slog.LevelDebug
+	}
+	if cause != nil {
+		attrs = append(attrs, slog.String("error", cause.Error()))
+		var fault *panicError
+		if errors.As(cause, &fault) {
+			attrs = append(attrs, slog.String("stack", string(fault.stack)))
+		}
+	}
+	a.log.LogAttrs(ctx, level, "request", attrs...)
+}
+
+// maskPath keeps a path's first word: what follows may be an order's token, or anything else somebody typed.
+func maskPath(path string) string {
+	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if len(first) > 20 {
+		return "/…"
+	}
+	if rest != "" {
+		return "/" + first + "/…"
+	}
+	return "/" + first
+}

@@ -1,0 +1,91 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/middleware/compress"
+)
+
+// route is one line of the table: what is asked, whether it must come from our own form, and who answers.
+type route struct {
+	method string
+	path   string
+	form   bool // a form of ours: same origin, and the session's CSRF token (session.go)
+	answer fiber.Handler
+}
+
+// routes is every way in but the staff's, which are in staff_routes.go. A GET changes nothing but that it may open a session.
+func (a *App) routes() []route {
+	const get, post = fiber.MethodGet, fiber.MethodPost
+	return []route{
+
+
+
+
+		// These two come from elsewhere and bring a signature instead of a cookie.
+
+
+		{get, "/static/*", false, a.serveStatic},
+		{get, "/robots.txt", false, a.showRobots},
+		{get, "/healthz", false, a.showHealth},
+		{get, "/readyz", false, a.showReadiness},
+	}
+}
+
+func (a *App) register(r fiber.Router) {
+	r.Use(a.door)
+	r.Use(compress.New(compress.Config{Next: comesPacked}))
+	for _, line := range a.routes() {
+		if line.form {
+			r.Add(line.method, line.path, a.guardForm, line.answer)
+		} else {
+			r.Add(line.method, line.path, line.answer)
+		}
+	}
+	a.staffRoutes(r)
+}
+
+// comesPacked reports what must not be compressed on its way out: event streams, which have to arrive at once, and the static files,
+// which are compressed already.
+func comesPacked(c *fiber.Ctx) bool {
+	path := c.Path()
+	return strings.HasSuffix(path, "/events") || strings.HasPrefix(path, "/static/")
+}
+
+// door is the first and last to see a request: it numbers it, bounds it, sets the headers every answer has, turns what went wrong
+// into a page, and writes the one log line.
+func (a *App) door(c *fiber.Ctx) error {
+	began := a.now()
+	v := &visit{requestID: newRequestID()}
+	c.Locals(visitKey, v)
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	defer cancel()
+	c.SetUserContext(ctx)
+	a.setHeaders(c)
+
+	err := a.withoutPanic(c)
+	route := routeOf(c, err)
+	cause := err
+	if err != nil {
+		err = a.answerError(c, err)
+	}
+	status := c.Response().StatusCode()
+	took := a.now().Sub(began)
+	a.metrics.observe(route, c.Method(), status, took)
+	a.logRequest(ctx, c, v, route, status, took, cause)
+	return err
+}
+
+// withoutPanic runs the rest of the chain and makes a panic an error like any other.
+func (a *App) withoutPanic(c *fiber.Ctx) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = &panicError{fault: fmt.Sprint(fault), stack: debug.Stack()}
+		}
+	}()
+	return c.Next()
+}
