@@ -57,7 +57,7 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin s
 		r.Problem = models.ErrEmptyCart
 		return r, nil
 	}
-	list, err := c.store.PriceList(ctx, r.Cart.OutletID)
+	list, err := c.store.PriceListFor(ctx, r.Cart)
 	if err != nil {
 		return r, err
 	}

@@ -394,10 +394,10 @@ func TestOpenGatewayOrder(t *testing.T) {
 		f    standin.Fault
 		want error
 	}{
-		{"a refusal", standin.Fault{Kind: standin.Refuse, Refusal: "error_order_amount_too_small"}, ErrNoGateway},
-		{"wrong keys", standin.Fault{Kind: standin.Refuse, Refusal: "error_auth_failed"}, ErrNoGateway},
-		{"too many requests", standin.Fault{Kind: standin.Refuse, Refusal: "error_rate_limited"}, models.ErrPreparing},
-		{"a server error", standin.Fault{Kind: standin.Refuse, Refusal: "error_server_error"}, models.ErrPreparing},
+		{"a refusal", standin.Fault{Kind: standin.Refuse, Refusal: "order_amount_too_small"}, ErrNoGateway},
+		{"wrong keys", standin.Fault{Kind: standin.Refuse, Refusal: "auth_failed"}, ErrNoGateway},
+		{"too many requests", standin.Fault{Kind: standin.Refuse, Refusal: "rate_limited"}, models.ErrPreparing},
+		{"a server error", standin.Fault{Kind: standin.Refuse, Refusal: "server_error"}, models.ErrPreparing},
 		{"a proxy's page", standin.Fault{Kind: standin.HTML502}, models.ErrPreparing},
 		{"an empty answer", standin.Fault{Kind: standin.Empty200}, models.ErrPreparing},
 		{"an empty object", standin.Fault{Kind: standin.EmptyObject}, models.ErrPreparing},
