@@ -3,7 +3,9 @@
 
 // Steppers. The number changes at once; htmx sends the newest absolute value, and the server ignores an older seq.
 const counts = () => $$('form').filter(f => f.elements.seq);
-const lineOf = f => [f.elements.item.value, ...$$('[name=option]', f).map(i => i.value)].join();
+// form.elements.item is the collection's own method, so the field is asked for by selector.
+const itemOf = f => $('[name=item]', f).value;
+const lineOf = f => [itemOf(f), ...$$('[name=option]', f).map(i => i.value)].join();
 const waiting = f => f.elements.seq && f.elements.seq.value !== (f.dataset.done || '');
 const put = (f, n) => { f.elements.qty.value = f.dataset.qty = n; const o = $('output', f); if (o) o.value = n; };
 let focusNext;
@@ -25,8 +27,11 @@ on('click', e => {
   htmx.trigger(f, 'qty');
 });
 on('htmx:beforeOnLoad', e => {
-  const f = e.detail.elt;
-  if (f.elements?.seq && e.detail.xhr.status < 300) f.dataset.done = e.detail.requestConfig.parameters.seq;
+  const f = e.detail.elt, { status } = e.detail.xhr;
+  if (!f.elements?.seq) return;
+  f.dataset.done = e.detail.requestConfig.parameters.seq;
+  // The server could not do it: show the number it has.
+  if ((status >= 500 || status === 429) && !waiting(f)) for (const other of counts()) if (other.matches('.line') && lineOf(other) === lineOf(f)) put(other, +$('output', other).defaultValue);
 });
 // A part with a number in it that is still on its way is not replaced: its own answer will bring it.
 on('htmx:oobBeforeSwap', e => { if ([e.detail.target, ...$$('form', e.detail.target)].some(f => f.elements && waiting(f))) e.detail.shouldSwap = false; });
@@ -35,7 +40,7 @@ const align = () => {
   const cart = $('#cart');
   if (!cart) return;
   const busy = counts().filter(waiting).map(lineOf), n = {}, all = {};
-  for (const f of $$('form.line', cart)) { n[lineOf(f)] = +f.elements.qty.value; all[f.elements.item.value] = (all[f.elements.item.value] || 0) + +f.elements.qty.value; }
+  for (const f of $$('form.line', cart)) { n[lineOf(f)] = +f.elements.qty.value; all[itemOf(f)] = (all[itemOf(f)] || 0) + +f.elements.qty.value; }
   for (const f of counts()) if (!cart.contains(f) && !busy.includes(lineOf(f))) put(f, n[lineOf(f)] || 0);
   for (const p of $$('.custom[data-item]')) p.textContent = all[p.dataset.item] ? `${all[p.dataset.item]} in your order` : 'Customisable';
 };
@@ -139,7 +144,7 @@ const open = () => {
   sheet.open();
 };
 if ($('#pay-options')) {
-  const first = () => { if (pay.dataset.open) open(); else if (!window.Razorpay) show('blocked'); };
+  const first = () => { if ('open' in pay.dataset) open(); else if (!window.Razorpay) show('blocked'); };
   document.readyState === 'complete' ? first() : addEventListener('load', first);
   on('click', e => { if (e.target.closest('[data-pay]')) open(); });
 }

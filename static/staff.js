@@ -27,7 +27,7 @@ if (sound) {
   sound.checked = localStorage.getItem('sound') !== 'off';
   sound.addEventListener('change', () => { localStorage.setItem('sound', sound.checked ? 'on' : 'off'); hint(); ring(); });
   const unlock = () => { audio ||= new AudioContext(); audio.resume().then(hint); };
-  addEventListener('pointerdown', unlock); addEventListener('keydown', unlock);
+  addEventListener('click', unlock); addEventListener('keydown', unlock); // not pointerdown: hiding the hint then would move the button from under the finger
   hint();
   setInterval(() => { if (news().length) ring(); }, 15000);
 }

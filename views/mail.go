@@ -128,6 +128,8 @@ func mailFoot(o models.Outlet) string {
 	return foot + "\n"
 }
 
-func mailFootLines(o models.Outlet) []string { return strings.Split(strings.TrimSpace(mailFoot(o)), "\n") }
+func mailFootLines(o models.Outlet) []string {
+	return strings.Split(strings.TrimSpace(mailFoot(o)), "\n")
+}
 
 func mailLink(address string) templ.SafeURL { return templ.URL(address) }
