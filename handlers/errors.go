@@ -141,7 +141,7 @@ func (a *App) answerError(c *fiber.Ctx, err error) error {
 // showError answers with a sentence of ours.
 func (a *App) showError(c *fiber.Ctx, status int, sentence string) error {
 	c.Response().ResetBody()
-	c.Set(fiber.HeaderCacheControl, "no-store")
+	a.setHeaders(c)
 	view := views.ErrorView{Page: a.plainPage(c), Status: status, Sentence: sentence, RequestID: visitOf(c).requestID}
 	component := views.ErrorPage(view)
 	if isHTMX(c) {
@@ -153,6 +153,13 @@ func (a *App) showError(c *fiber.Ctx, status int, sentence string) error {
 		return c.Status(fiber.StatusInternalServerError).SendString(faultSentence + "\n" + view.RequestID + "\n")
 	}
 	return nil
+}
+
+// note keeps an error for the log that the handler answers itself. nil is nothing to note.
+func (a *App) note(c *fiber.Ctx, err error) {
+	if err != nil {
+		visitOf(c).cause = err
+	}
 }
 
 // logRequest writes the one line a request leaves. It names the route, not the path, and neither query, cookie, body nor address of

@@ -22,12 +22,27 @@ type route struct {
 func (a *App) routes() []route {
 	const get, post = fiber.MethodGet, fiber.MethodPost
 	return []route{
+		{get, "/", false, a.showFront},
+		{get, "/outlets/:slug", false, a.showOutlet},
+		{get, "/menu/:slug", false, a.showDish},
 
+		{get, "/cart", false, a.showCart},
+		{post, "/cart", true, a.changeCart},
 
+		{get, "/checkout", false, a.showCheckout},
+		{post, "/checkout", true, a.placeOrder},
 
+		{get, "/pay/:token", false, a.showPay},
+		{post, "/pay/:token", true, a.openPayment},
 
 		// These two come from elsewhere and bring a signature instead of a cookie.
+		{post, "/payments/verify", false, a.verifyPayment},
+		{post, "/webhooks/razorpay", false, a.receiveWebhook},
 
+		{get, "/orders/:token", false, a.showOrder},
+		{get, "/orders/:token/status", false, a.showOrderStatus},
+		{get, "/orders/:token/events", false, a.streamOrder},
+		{post, "/orders/:token/cancel", true, a.cancelOrder},
 
 		{get, "/static/*", false, a.serveStatic},
 		{get, "/robots.txt", false, a.showRobots},
@@ -75,6 +90,9 @@ func (a *App) door(c *fiber.Ctx) error {
 	}
 	status := c.Response().StatusCode()
 	took := a.now().Sub(began)
+	if cause == nil {
+		cause = v.cause
+	}
 	a.metrics.observe(route, c.Method(), status, took)
 	a.logRequest(ctx, c, v, route, status, took, cause)
 	return err

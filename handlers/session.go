@@ -39,6 +39,7 @@ type visit struct {
 	guest     *models.Session // nil: none
 	csrf      string          // what forms on this request's page carry; empty until a session is known
 	outlets   []models.Outlet // the active ones; nil until asked for
+	cause     error           // what was answered in words of its own and still belongs into the log; see note
 }
 
 const visitKey = "visit"
@@ -159,17 +160,13 @@ func isOwnOrigin(c *fiber.Ctx) bool {
 // guardForm lets a customer's form through if it is ours. One whose token is stale goes on with that noted, for its handler to show the
 // form again, filled in, with a fresh token: an old tab must not be a dead end (handlers ask isStale).
 func (a *App) guardForm(c *fiber.Ctx) error {
-	session, err := a.findGuest(c)
-	if err != nil && !errors.Is(err, models.ErrSignedOut) {
+	if _, err := a.findGuest(c); err != nil && !errors.Is(err, models.ErrSignedOut) {
 		return err
 	}
-	_ = session
-	err = checkForm(c, visitOf(c).token)
-	if errors.Is(err, errStaleForm) {
+	switch err := checkForm(c, visitOf(c).token); {
+	case errors.Is(err, errStaleForm):
 		c.Locals(staleKey, true)
-		return c.Next()
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	return c.Next()

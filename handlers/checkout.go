@@ -1,0 +1,333 @@
+package handlers
+
+import (
+	"errors"
+	"net/mail"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gofiber/fiber/v2"
+
+	"tiffin/models"
+	"tiffin/payments"
+	"tiffin/views"
+)
+
+// showCheckout is the review: lines, fields, bill. Under htmx it is the bill for another way or place.
+func (a *App) showCheckout(c *fiber.Ctx) error {
+	session, err := a.ensureGuest(c)
+	if err != nil {
+		return err
+	}
+	fields, err := a.rememberedFields(c, session)
+	if err != nil {
+		return err
+	}
+	if way := c.Query("way"); isWay(way) {
+		fields.Way, fields.PIN = way, cleanQuery(c.Query("pin"))
+	}
+	view, err := a.reviewCheckout(c, session, fields)
+	if err != nil {
+		return err
+	}
+	if isHTMX(c) {
+		return a.render(c, fiber.StatusOK, views.CheckoutUpdate(view))
+	}
+	return a.render(c, fiber.StatusOK, views.CheckoutPage(view))
+}
+
+// rememberedFields is what this customer typed last time, so that nobody types an address twice. It is the same customer's: another
+// browser's visitor is another one.
+func (a *App) rememberedFields(c *fiber.Ctx, session models.Session) (views.CheckoutFields, error) {
+	last, found, err := a.latestOrder(c, session)
+	if err != nil {
+		return views.CheckoutFields{}, err
+	}
+	var fields views.CheckoutFields
+	if found {
+		fields = views.CheckoutFields{Phone: nationalPhone(last.Phone), Name: last.Name, Email: last.Email, Way: last.Way,
+			Line1: last.Line1, Line2: last.Line2, PIN: last.PIN, Directions: last.Directions}
+	}
+	if way := a.wayChosen(c); way != "" {
+		fields.Way = way
+	}
+	return fields, nil
+}
+
+// reviewCheckout prices the visitor's cart for the fields as they are. Fields that cannot be right yet are priced as not known.
+func (a *App) reviewCheckout(c *fiber.Ctx, session models.Session, fields views.CheckoutFields) (views.CheckoutView, error) {
+	ctx := c.UserContext()
+	view := views.CheckoutView{Form: fields, Errors: map[string]string{}}
+	cart, err := a.store.FindCart(ctx, session)
+	if err != nil {
+		return view, err
+	}
+	a.tellCartVersion(c, cart)
+	outlet, err := a.outletOfCart(c, cart)
+	if err != nil {
+		return view, err
+	}
+	if view.Page, err = a.page(c, "Checkout", outlet); err != nil {
+		return view, err
+	}
+	view.Form.Way = offeredWay(outlet, fields.Way)
+	pin, _ := normalPIN(fields.PIN)
+	review, err := a.cashier.Review(ctx, session, view.Form.Way, pin, nil, nil)
+	if err != nil {
+		return view, err
+	}
+	view.Quote, view.Problem, view.Opening, view.Review = review.Quote, review.Problem, review.Opening, review.Quote.Digest()
+	if len(review.Cart.Lines) > 0 {
+		if view.CheckoutKey, err = a.store.EnsureCheckoutKey(ctx, session.ID); err != nil {
+			return view, err
+		}
+	}
+	return view, nil
+}
+
+// offeredWay is the chosen way if the outlet offers it, else the first it offers.
+func offeredWay(outlet models.Outlet, chosen string) string {
+	if chosen == "pickup" && outlet.OffersPickup || !outlet.OffersDelivery && outlet.OffersPickup {
+		return "pickup"
+	}
+	return "delivery"
+}
+
+var checkoutFields = []field{{name: "phone", max: 100}, {name: "name", max: 1000}, {name: "email", max: 1000}, {name: "way", max: 8},
+	{name: "line1", max: 1000}, {name: "line2", max: 1000}, {name: "pin", max: 40}, {name: "directions", max: 2000}, {name: "note", max: 8000, text: true},
+	{name: "checkout_key", max: 36}, {name: "review", max: 64}}
+
+// placeOrder is Pay: it checks the fields, makes or finds the one order of this checkout and goes on to its payment.
+func (a *App) placeOrder(c *fiber.Ctx) error {
+	f, err := readForm(c, checkoutFields...)
+	if err != nil {
+		return err
+	}
+	fields := views.CheckoutFields{Phone: f.get("phone"), Name: f.get("name"), Email: f.get("email"), Way: f.get("way"), Line1: f.get("line1"),
+		Line2: f.get("line2"), PIN: f.get("pin"), Directions: f.get("directions"), Note: strings.ReplaceAll(f.get("note"), "\r\n", "\n")}
+	if fields.Way != "" && !isWay(fields.Way) {
+		return errBadForm
+	}
+	if isStale(c) {
+		session, err := a.ensureGuest(c)
+		if err != nil {
+			return err
+		}
+		a.note(c, errStaleForm)
+		return a.askAgain(c, session, fields, fiber.StatusForbidden, nil, "details")
+	}
+	session, err := a.findGuest(c)
+	if err != nil {
+		return err
+	}
+	in, wrong := checkFields(fields)
+	if len(wrong) > 0 {
+		return a.askAgain(c, session, fields, fiber.StatusUnprocessableEntity, wrong, "")
+	}
+	in.Session, in.CheckoutKey, in.Review = session, f.get("checkout_key"), f.get("review")
+	if err := a.checkWay(c, in); err != nil {
+		if !errors.Is(err, models.ErrBadMove) {
+			return err
+		}
+		return a.askAgain(c, session, fields, fiber.StatusUnprocessableEntity, map[string]string{"way": "This kitchen does not offer that. Please choose again."}, "")
+	}
+	order, err := a.cashier.PlaceOrder(c.UserContext(), in)
+	if err != nil {
+		return a.refuseOrder(c, in, fields, err)
+	}
+	return a.goToPayment(c, order)
+}
+
+// checkWay refuses a way the cart's outlet does not offer (any more) with models.ErrBadMove.
+func (a *App) checkWay(c *fiber.Ctx, in payments.Checkout) error {
+	cart, err := a.store.FindCart(c.UserContext(), in.Session)
+	if err != nil || cart.ID == 0 {
+		return err
+	}
+	outlet, err := a.store.FindOutlet(c.UserContext(), cart.OutletID)
+	if err != nil {
+		return err
+	}
+	if offeredWay(outlet, in.Way) != in.Way {
+		return models.ErrBadMove
+	}
+	return nil
+}
+
+// refuseOrder answers a Pay that placed nothing with the review as it is now.
+func (a *App) refuseOrder(c *fiber.Ctx, in payments.Checkout, fields views.CheckoutFields, cause error) error {
+	var delivery *models.ErrDelivery
+	switch {
+	case errors.Is(cause, models.ErrKeyReused):
+		a.note(c, cause)
+		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, nil, "details")
+	case errors.Is(cause, models.ErrBillChanged):
+		a.note(c, cause)
+		firstTotal, err := a.isFirstTotal(c, in)
+		if err != nil {
+			return err
+		}
+		changed := "bill"
+		if firstTotal {
+			changed = ""
+		}
+		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, nil, changed)
+	case errors.As(cause, &delivery) && delivery.Why == "far":
+		return a.askAgain(c, in.Session, fields, fiber.StatusUnprocessableEntity, map[string]string{"pin": "We do not deliver to this PIN code."}, "")
+	case errors.As(cause, &delivery):
+		return a.askAgain(c, in.Session, fields, fiber.StatusUnprocessableEntity, nil, "")
+	case models.IsCustomerProblem(cause):
+		a.note(c, cause)
+		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, nil, "")
+	}
+	return cause
+}
+
+// isFirstTotal reports that the bill which was shown only lacked the place: then a total is not a changed one, but the first.
+func (a *App) isFirstTotal(c *fiber.Ctx, in payments.Checkout) (bool, error) {
+	if in.Way != "delivery" {
+		return false, nil
+	}
+	review, err := a.cashier.Review(c.UserContext(), in.Session, in.Way, "", nil, nil)
+	return err == nil && review.Quote.Digest() == in.Review, err
+}
+
+// askAgain shows the form with everything that was typed, what is wrong with it, and the bill and key as they are now.
+func (a *App) askAgain(c *fiber.Ctx, session models.Session, fields views.CheckoutFields, status int, wrong map[string]string, changed string) error {
+	view, err := a.reviewCheckout(c, session, fields)
+	if err != nil {
+		return err
+	}
+	view.Changed = changed
+	if wrong != nil {
+		view.Errors = wrong
+	}
+	if !isHTMX(c) {
+		return a.render(c, status, views.CheckoutPage(view))
+	}
+	// Also where htmx would show an error's text as a toast only.
+	c.Set("HX-Retarget", "#main")
+	c.Set("HX-Reswap", "outerHTML show:window:top")
+	return a.render(c, status, views.CheckoutForm(view))
+}
+
+// goToPayment asks the gateway for its order at once, so that the pay page can open Razorpay without another round, and goes there.
+// Whatever comes of asking, the order stands: the pay page says what is missing and asks again.
+func (a *App) goToPayment(c *fiber.Ctx, order *models.Order) error {
+	if !order.IsPayable() {
+		return redirect(c, orderURL(*order))
+	}
+	return redirect(c, a.prepare(c, order))
+}
+
+const (
+	maxName    = 80
+	maxAddress = 120
+	maxHint    = 200 // directions
+	maxNote    = 500
+	maxEmail   = 254
+)
+
+// checkFields judges what was typed, as the database's checks will, and says what is wrong per field in words for people.
+func checkFields(f views.CheckoutFields) (payments.Checkout, map[string]string) {
+	wrong := map[string]string{}
+	in := payments.Checkout{Way: f.Way, Name: strings.TrimSpace(f.Name), Email: strings.TrimSpace(f.Email), Note: f.Note}
+	var ok bool
+	if in.Phone, ok = normalPhone(f.Phone); !ok {
+		wrong["phone"] = "A mobile number has 10 digits and begins with 6, 7, 8 or 9, such as 98450 12345."
+	}
+	switch n := utf8.RuneCountInString(in.Name); {
+	case n == 0:
+		wrong["name"] = "Please tell us your name."
+	case n > maxName:
+		wrong["name"] = "A name has at most 80 characters."
+	}
+	if in.Email != "" && !isEmail(in.Email) {
+		wrong["email"] = "An email address looks like name@example.com."
+	}
+	if utf8.RuneCountInString(in.Note) > maxNote {
+		wrong["note"] = "A note has at most 500 characters."
+	}
+	switch f.Way {
+	case "":
+		wrong["way"] = "Please choose delivery or pickup."
+	case "delivery":
+		checkAddress(f, &in, wrong)
+	}
+	return in, wrong
+}
+
+func checkAddress(f views.CheckoutFields, in *payments.Checkout, wrong map[string]string) {
+	in.Line1, in.Line2, in.Directions = strings.TrimSpace(f.Line1), strings.TrimSpace(f.Line2), strings.TrimSpace(f.Directions)
+	for _, line := range []struct{ name, value, missing string }{
+		{"line1", in.Line1, "Please tell us the flat, floor or building."},
+		{"line2", in.Line2, "Please tell us the street or area."},
+	} {
+		switch {
+		case line.value == "":
+			wrong[line.name] = line.missing
+		case utf8.RuneCountInString(line.value) > maxAddress:
+			wrong[line.name] = "An address line has at most 120 characters."
+		}
+	}
+	if utf8.RuneCountInString(in.Directions) > maxHint {
+		wrong["directions"] = "Directions have at most 200 characters."
+	}
+	var ok bool
+	if in.PIN, ok = normalPIN(f.PIN); !ok {
+		wrong["pin"] = "A PIN code has 6 digits, such as 560038."
+	}
+}
+
+var mobile = regexp.MustCompile(`^[6-9][0-9]{9}$`)
+
+// normalPhone reads an Indian mobile number however people write it, with spaces, dashes, +91, 91 or 0 in front, as E.164.
+func normalPhone(typed string) (e164 string, ok bool) {
+	digits := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" -.()\u00a0\t", r) {
+			return -1
+		}
+		return r
+	}, typed)
+	for _, prefix := range []string{"+91", "0091", "91", "0"} {
+		if rest, cut := strings.CutPrefix(digits, prefix); cut && (mobile.MatchString(rest) || mobile.MatchString(strings.TrimPrefix(rest, "0"))) {
+			digits = strings.TrimPrefix(rest, "0")
+			break
+		}
+	}
+	if !mobile.MatchString(digits) {
+		return "", false
+	}
+	return "+91" + digits, true
+}
+
+// nationalPhone is a number as the form shows it again, beside its +91.
+func nationalPhone(e164 string) string {
+	digits := strings.TrimPrefix(e164, "+91")
+	if !mobile.MatchString(digits) {
+		return e164
+	}
+	return digits[:5] + " " + digits[5:]
+}
+
+var pinCode = regexp.MustCompile(`^[1-9][0-9]{5}$`)
+
+// normalPIN reads a PIN code as people write it: 560038 or 560 038.
+func normalPIN(typed string) (pin string, ok bool) {
+	pin = strings.ReplaceAll(strings.TrimSpace(typed), " ", "")
+	if !pinCode.MatchString(pin) {
+		return "", false
+	}
+	return pin, true
+}
+
+// isEmail reports whether a letter could be sent there: one plain address whose domain has a dot. Whether it arrives is not ours to say.
+func isEmail(text string) bool {
+	parsed, err := mail.ParseAddress(text)
+	if err != nil || parsed.Address != text || len(text) > maxEmail {
+		return false
+	}
+	domain := text[strings.LastIndexByte(text, '@')+1:]
+	return strings.Contains(strings.Trim(domain, "."), ".") && !strings.ContainsAny(text, "[]\"")
+}
