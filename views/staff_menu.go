@@ -13,7 +13,6 @@ type StaffMenuView struct {
 	Staff   models.Staff
 	Menu    models.Menu
 	Outlets []models.Outlet   // those to choose from; one or none: nothing to choose
-	Closed  bool              // the running service has been closed early
 	Errors  map[string]string // confirm
 	Notice  string            // what has just been done; empty: nothing
 }
