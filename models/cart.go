@@ -258,8 +258,6 @@ func (s *Store) judgeLine(ctx context.Context, cart Cart, c *lineChange) error {
 	switch {
 	case !more && !forgotten:
 		return nil // taking away, or nothing
-	case c.after.Qty > MaxLineQty:
-		return fmt.Errorf("%w: %d pieces in one line", ErrBadInput, c.after.Qty)
 	case utf8.RuneCountInString(c.after.Note) > MaxLineNote:
 		return fmt.Errorf("%w: the notes of one line have at most %d characters", ErrBadInput, MaxLineNote)
 	case more && c.before.Qty == 0 && len(cart.Lines) >= MaxLines:

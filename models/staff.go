@@ -176,7 +176,7 @@ func (s *Store) SignInStaff(ctx context.Context, login, password, address string
 		return "", Staff{}, err
 	}
 	if isText(login) {
-		err = s.one(ctx, &staff, `SELECT `+staffColumns+` FROM staff WHERE login = ? AND active`, login)
+		err = s.one(ctx, &staff, `SELECT `+staffColumns+` FROM staff WHERE login = ?`, login)
 		if err == nil {
 			hash, err = parseHash(staff.PasswordHash)
 		}
@@ -199,7 +199,7 @@ func (s *Store) SignInStaff(ctx context.Context, login, password, address string
 			return fmt.Errorf("sign in: %w", opened.Error)
 		}
 		if opened.RowsAffected == 0 {
-			return ErrWrongLogin // dismissed, or another password, while this one was being checked
+			return ErrWrongLogin // not active, or given another password while this one was being checked
 		}
 		if err := tx.exec(ctx, `DELETE FROM login_attempts WHERE subject = ? OR id = ANY (?::bigint[])`, ofLogin, tries).Error; err != nil {
 			return fmt.Errorf("sign in: %w", err)

@@ -271,6 +271,28 @@ func TestSignInTriesAreLimited(t *testing.T) {
 		}
 	})
 
+	t.Run("a_try_waits_for_those_that_are_being_counted", func(t *testing.T) {
+		for i := range triesPerLogin - 1 {
+			if err := try("busy", "wrong password", fmt.Sprint("busy ", i)); !errors.Is(err, ErrWrongLogin) {
+				t.Fatal(err)
+			}
+		}
+		late := make(chan error, 1)
+		if err := s.InTx(ctx, func(tx *Store) error {
+			if _, err := tx.countTry(ctx, subject("login", "busy"), subject("ip", "busy")); err != nil { // the fifth, not committed yet
+				return err
+			}
+			go func() { late <- try("busy", "wrong password", "busy late") }()
+			mustWaitForLock(t, s)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-late; !errors.Is(err, ErrTooManyTries) {
+			t.Errorf("the sixth: %v", err)
+		}
+	})
+
 	t.Run("a_right_password_wipes_the_logins_count", func(t *testing.T) {
 		for range 3 {
 			for range triesPerLogin - 1 {
