@@ -1,0 +1,71 @@
+package views
+
+import (
+	"strings"
+	"testing"
+
+	"tiffin/models"
+)
+
+func TestConfirmationMail(t *testing.T) {
+	o := sampleOrder()
+	v := MailView{Outlet: sampleOutlet(), Order: o, OrderURL: "https://shop.example/orders/" + o.Token}
+	l, err := ConfirmationMail(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Subject != "Order 1047 is placed · Kesar Kitchen" {
+		t.Errorf("subject %q", l.Subject)
+	}
+	shown := textOf(parse(t, l.HTML))
+	for _, want := range []string{"Thank you, Ananya Rao.", "2 × Butter Chicken", "Full, serves 2 · Extra butter", "no onion – nut allergy 🥜", "₹738.00", "CGST 2.5%", "₹1,359.00", "FSSAI licence 10020043001234", "GSTIN 29ABCDE1234F1Z5", "30–40 min"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("the HTML does not say %q", want)
+		}
+		if want != "Full, serves 2 · Extra butter" && !strings.Contains(l.Text, want) {
+			t.Errorf("the text does not say %q", want)
+		}
+	}
+	if !strings.Contains(l.Text, v.OrderURL) || !strings.Contains(l.HTML, `href="`+v.OrderURL+`"`) {
+		t.Error("the link to the order is missing")
+	}
+	o.Way = "pickup"
+	v.Order = o
+	if l, err = ConfirmationMail(v); err != nil || !strings.Contains(l.Text, "Collect it at 12, 100 Feet Road") {
+		t.Errorf("pickup: %v %q", err, l.Text)
+	}
+}
+
+// A letter says refunded only once Razorpay says processed.
+func TestRefundMail(t *testing.T) {
+	v := MailView{Outlet: sampleOutlet(), Order: sampleOrder(), OrderURL: "https://shop.example/orders/x"}
+	if _, err := RefundMail(v); err == nil {
+		t.Error("a refund letter without a refund was written")
+	}
+	v.Refund = &models.Refund{AmountPaise: 135900, Status: "requested"}
+	l, err := RefundMail(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(l.Text+l.Subject, "refunded") || !strings.Contains(l.Subject, "Your refund of ₹1,359.00 is on its way") {
+		t.Errorf("requested: %q %q", l.Subject, l.Text)
+	}
+	v.Refund.Status, v.Refund.RazorpayRefundID, v.Refund.BankReference = "processed", ptr("rfnd_TstAbCdEf00003"), "412345678901"
+	if l, err = RefundMail(v); err != nil || !strings.Contains(l.Text, "was refunded") || !strings.Contains(l.Text, "412345678901") || !strings.Contains(l.Text, "rfnd_TstAbCdEf00003") {
+		t.Errorf("processed: %v %q", err, l.Text)
+	}
+}
+
+func TestCancelledMail(t *testing.T) {
+	o := sampleOrder()
+	o.CancelledBy, o.CancelReason = ptr("staff:1"), ptr("No gas")
+	v := MailView{Outlet: sampleOutlet(), Order: o, OrderURL: "https://shop.example/orders/x"}
+	l, err := CancelledMail(v)
+	if err != nil || !strings.Contains(l.Text, "No gas") || !strings.Contains(l.Text, "Nothing was charged") {
+		t.Errorf("unpaid: %v %q", err, l.Text)
+	}
+	v.Order.PaidPaymentID = ptr(int64(3))
+	if l, err = CancelledMail(v); err != nil || !strings.Contains(l.Text, "All of your ₹1,359.00 goes back") || strings.Contains(l.Text, "Nothing was charged") {
+		t.Errorf("paid: %v %q", err, l.Text)
+	}
+}

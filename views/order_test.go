@@ -1,0 +1,198 @@
+package views
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"tiffin/models"
+)
+
+func TestOrderState(t *testing.T) {
+	authorized := func(minutes int) func(v *OrderView) {
+		return func(v *OrderView) { v.Payments = []models.Payment{{GWStatus: "authorized", CreatedAt: *at(minutes)}} }
+	}
+	for name, c := range map[string]struct {
+		change func(v *OrderView)
+		state  string
+	}{
+		"nothing tried":                         {nil, StateUnpaid},
+		"authorized just now":                   {authorized(0), StateConfirming},
+		"authorized two minutes ago":            {authorized(-2), StateSlow},
+		"authorized, time to pay over":          {func(v *OrderView) { authorized(-2)(v); v.Order.HoldExpiresAt = *at(-1) }, StateSlow},
+		"browser reported, gateway silent":      {func(v *OrderView) { v.HintedAt = at(0) }, StateConfirming},
+		"reported long before it is authorized": {func(v *OrderView) { authorized(0)(v); v.HintedAt = at(-5) }, StateSlow},
+		"last attempt failed": {func(v *OrderView) {
+			v.Payments = []models.Payment{{GWStatus: "failed", CreatedAt: *at(-1)}}
+		}, StateFailed},
+		"failed, then authorized": {func(v *OrderView) {
+			v.Payments = []models.Payment{{GWStatus: "failed", CreatedAt: *at(-1)}, {GWStatus: "authorized", CreatedAt: *at(0)}}
+		}, StateConfirming},
+		"returned by the gateway": {func(v *OrderView) { v.Payments = []models.Payment{{GWStatus: "voided", CreatedAt: *at(-1)}} }, StateUnpaid},
+		"hold over":               {func(v *OrderView) { v.Order.HoldExpiresAt = evening }, StateLapsed},
+		"hold over, last attempt failed": {func(v *OrderView) {
+			v.Payments = []models.Payment{{GWStatus: "failed", CreatedAt: *at(-9)}}
+			v.Order.HoldExpiresAt = evening
+		}, StateLapsed},
+		"expired":                 {func(v *OrderView) { v.Order.Status = models.OrderExpired }, StateExpired},
+		"expired, authorized now": {func(v *OrderView) { authorized(0)(v); v.Order.Status = models.OrderExpired }, StateExpired},
+		"cancelled":               {func(v *OrderView) { v.Order.Status = models.OrderCancelled }, StateCancelled},
+		"paid, no ticket read":    {func(v *OrderView) { v.Order.Status = models.OrderPaid }, StatePaid},
+		"paid, failed attempt too": {func(v *OrderView) {
+			paidAnd(models.TicketQueued)(v)
+			v.Payments = append(v.Payments, models.Payment{GWStatus: "failed", CreatedAt: *at(0)})
+		}, StatePaid},
+		"accepted":    {paidAnd(models.TicketAccepted), StateAccepted},
+		"preparing":   {paidAnd(models.TicketPreparing), StatePreparing},
+		"ready":       {paidAnd(models.TicketReady), StateReady},
+		"handed over": {paidAnd(models.TicketHandedOver), StateHandedOver},
+	} {
+		if got := OrderState(sampleOrderView(c.change), evening); got != c.state {
+			t.Errorf("%s: %s, want %s", name, got, c.state)
+		}
+	}
+}
+
+// TestOrderPageWords: what each state promises about money, and the buttons it offers.
+func TestOrderPageWords(t *testing.T) {
+	for name, c := range map[string]struct {
+		says, never   []string
+		pays, cancels bool
+		hurries       bool
+	}{
+		"unpaid":      {says: []string{"Waiting for your payment", "No payment has reached us", "until 7:52 pm", "Pay ₹1,359.00"}, pays: true, cancels: true},
+		"failed":      {says: []string{"Your bank declined the payment.", "If money left your account it comes back by itself", "Try again"}, pays: true, cancels: true},
+		"confirming":  {says: []string{"Confirming your payment", "Please do not pay again"}, never: []string{"Taking longer"}, cancels: true, hurries: true},
+		"slow":        {says: []string{"Taking longer than usual", "We will email you", "goes back to you by itself"}, cancels: true, hurries: true},
+		"lapsed":      {says: []string{"Please do not pay again"}, cancels: true, hurries: true},
+		"expired":     {says: []string{"Not paid in time", "Your cart is as you left it"}},
+		"paid":        {says: []string{"Paid and placed", "₹1,359.00 by UPI", "8:08 – 8:18 pm", "All of your ₹1,359.00 goes back to your UPI account"}, cancels: true},
+		"accepted":    {says: []string{"can no longer be cancelled here"}},
+		"preparing":   {says: []string{"The kitchen is cooking your food.", "since 7:41 pm"}},
+		"late":        {says: []string{"Running about 10 minutes late, sorry."}},
+		"pickup":      {says: []string{"Ready about", "Your food is ready. Come and collect it.", "Collect from"}, never: []string{"Out for delivery", "Delivering to"}},
+		"handed_over": {says: []string{"On its way"}},
+		"cancelled":   {says: []string{"You cancelled this order.", "Nothing was charged"}, never: []string{"Money back"}},
+		"requested":   {says: []string{"₹1,359.00 is on its way back to your UPI account", "Requested on 30 Nov 2026", "2–7 working days", "The tandoor is out of order"}, never: []string{"was refunded"}},
+		"submitted":   {says: []string{"With the bank since 30 Nov 2026", "Refund id rfnd_TstAbCdEf00003"}, never: []string{"was refunded"}},
+		"processed":   {says: []string{"₹1,359.00 was refunded to your UPI account", "Done on 30 Nov 2026", "412345678901"}},
+		"refund_lost": {says: []string{"did not reach you", "call us"}, never: []string{"was refunded"}},
+		"sold_out":    {says: []string{"Sorry, Rogan Josh has just sold out.", "all of it goes back", "is on its way back"}, never: []string{"was refunded", "Nothing was charged"}},
+		"paid_twice":  {says: []string{"already paid, so your second payment goes back by itself", "pay_TstAbCdEf00002: pays this order", "pay_TstSecond00004: goes back to you", "your card"}},
+	} {
+		v := sampleOrderView(sampleOrders()[name])
+		root := parse(t, render(t, OrderPage(v)))
+		shown := textOf(root)
+		for _, want := range c.says {
+			if !strings.Contains(shown, want) {
+				t.Errorf("%s does not say %q", name, want)
+			}
+		}
+		for _, not := range c.never {
+			if strings.Contains(shown, not) {
+				t.Errorf("%s says %q", name, not)
+			}
+		}
+		if got := len(byTestID(root, "pay-now")) > 0; got != c.pays {
+			t.Errorf("%s: pay button %v, want %v", name, got, c.pays)
+		}
+		if got := len(byTestID(root, "cancel-form")) > 0; got != c.cancels {
+			t.Errorf("%s: cancel form %v, want %v", name, got, c.cancels)
+		}
+		status := mustFind(t, root, "order")
+		if got := has(status, "data-hurry"); got != c.hurries {
+			t.Errorf("%s: hurries %v, want %v", name, got, c.hurries)
+		}
+		if attr(status, "data-say") == "" || attr(status, "data-state") != OrderState(v, evening) {
+			t.Errorf("%s: data-say %q, data-state %q", name, attr(status, "data-say"), attr(status, "data-state"))
+		}
+	}
+}
+
+func TestOrderSteps(t *testing.T) {
+	for status, want := range map[string]string{
+		models.TicketQueued:     "paid now, accepted, preparing, ready, handed_over",
+		models.TicketPreparing:  "paid done, accepted done, preparing now, ready, handed_over",
+		models.TicketHandedOver: "paid done, accepted done, preparing done, ready done, handed_over done",
+	} {
+		root := parse(t, render(t, OrderPage(sampleOrderView(paidAnd(status)))))
+		var got []string
+		for _, li := range byTestID(root, "order-step") {
+			got = append(got, strings.TrimSpace(attr(li, "data-step")+" "+strings.TrimSpace(attr(li, "class"))))
+			if (attr(li, "aria-current") == "step") != (strings.TrimSpace(attr(li, "class")) == "now") {
+				t.Errorf("%s: aria-current %q on %s", status, attr(li, "aria-current"), attr(li, "data-step"))
+			}
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %s, want %s", status, strings.Join(got, ", "), want)
+		}
+	}
+}
+
+// A page seen without the session that placed the order (a callback from another site) shows nothing personal.
+func TestOrderPageWithoutSessionIsImpersonal(t *testing.T) {
+	v := sampleOrderView(paidAnd(models.TicketAccepted))
+	v.Personal, v.Order.Line2 = false, "Second Cross"
+	shown := everyText(parse(t, render(t, OrderPage(v))))
+	for _, secret := range []string{v.Order.Name, "98450", v.Order.Line1, v.Order.Line2, v.Order.Directions, v.Order.Note, v.Order.Email} {
+		if strings.Contains(shown, secret) {
+			t.Errorf("the page shows %q", secret)
+		}
+	}
+}
+
+// Only a page on which something can still change keeps a connection open.
+func TestSettledOrdersDoNotListen(t *testing.T) {
+	for name, listens := range map[string]bool{"unpaid": true, "slow": true, "paid": true, "submitted": true, "expired": false, "processed": false, "handed_over": false} {
+		root := parse(t, render(t, OrderPage(sampleOrderView(sampleOrders()[name]))))
+		if got := len(all(root, func(n *html.Node) bool { return has(n, "sse-connect") })) == 1; got != listens {
+			t.Errorf("%s: listens %v, want %v", name, got, listens)
+		}
+	}
+	v := sampleOrderView(sampleOrders()["expired"])
+	v.Order.NextCheckAt = at(15)
+	if settled(v) {
+		t.Error("an expired order that the sweep will still ask about is not settled")
+	}
+}
+
+// A refund that failed and was sent again is one refund to its customer.
+func TestRetriedRefundIsShownOnce(t *testing.T) {
+	v := sampleOrderView(givenBack("failed"))
+	again := v.Refunds[0]
+	again.ID, again.RetryOf, again.Status, again.RazorpayRefundID = "second", &v.Refunds[0].ID, "requested", nil
+	v.Refunds = append(v.Refunds, again, models.Refund{ID: "third", PaymentID: 3, Status: "void", AmountPaise: 1})
+	root := parse(t, render(t, OrderPage(v)))
+	if found := byTestID(root, "refund"); len(found) != 1 || attr(found[0], "data-stage") != "requested" {
+		t.Errorf("%d refunds shown", len(found))
+	}
+}
+
+func TestLateText(t *testing.T) {
+	for minutes, want := range map[int]string{1: "", 0: "", -1: "Running about 5 minutes late, sorry.", -5: "Running about 10 minutes late, sorry.", -31: "Running about 35 minutes late, sorry."} {
+		v := sampleOrderView(paidAnd(models.TicketPreparing))
+		v.Ticket.PromisedAt = evening.Add(time.Duration(minutes) * time.Minute)
+		if got := lateText(v); got != want {
+			t.Errorf("promised in %d minutes: %q, want %q", minutes, got, want)
+		}
+	}
+}
+
+func TestCancelText(t *testing.T) {
+	for _, c := range []struct{ by, why, want string }{
+		{"customer", "x", "You cancelled this order."},
+		{"shop", "hold_lapsed", "Sorry, something in your order has just sold out."},
+		{"shop", "order_superseded", "You changed your cart and placed a newer order."},
+		{"shop", "kitchen_closed", "Sorry, the kitchen had closed when your payment arrived."},
+		{"staff:4", "No chicken today", "Sorry, the restaurant had to cancel it: No chicken today"},
+		{"shop", "some_new_code", "Sorry, the restaurant had to cancel it."},
+	} {
+		o := sampleOrder()
+		o.CancelledBy, o.CancelReason = &c.by, &c.why
+		if got := cancelText(OrderView{Order: o}); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.by, c.why, got, c.want)
+		}
+	}
+}
