@@ -10,8 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -178,20 +178,29 @@ func TestRun(t *testing.T) {
 			}
 		}
 	})
-	t.Run("ends_when_the_shop_does", func(t *testing.T) {
-		cmd := command(t, state, "run", "-once", "-shop", "127.0.0.1:0", "-gateway", "127.0.0.1:0")
-		var said strings.Builder
-		cmd.Stderr = &said
-		greeting(t, start(t, cmd))
-		pids, err := exec.Command("pgrep", "-f", "^"+regexp.QuoteMeta(filepath.Join(state, "bin", "web"))).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := exec.Command("kill", "-KILL", strings.TrimSpace(string(pids))).Run(); err != nil {
-			t.Fatal(err)
-		}
-		if status := wait(t, cmd); status != 1 || !strings.Contains(said.String(), "the shop has ended") {
-			t.Errorf("status %d: %s", status, said.String())
+	t.Run("ends_when_the_shop_does_and_when_the_database_does", func(t *testing.T) {
+		for _, what := range []string{"shop", "database"} {
+			s := &session{root: "../..", state: state}
+			_, err := s.start(t.Context(), "127.0.0.1:0", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(errors.Join(err, s.stop()))
+			}
+			kept := make(chan error)
+			go func() { kept <- s.keep(t.Context(), true) }()
+			if what == "shop" {
+				err = s.shop.Kill()
+			} else {
+				err = killServer(filepath.Join(state, "db", "data"))
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			if err := <-kept; err == nil || !strings.Contains(err.Error(), "the "+what+" has ended") {
+				t.Errorf("%s: error %v", what, err)
+			}
+			if err := s.stop(); err != nil && what == "shop" {
+				t.Error(err)
+			}
 		}
 	})
 }
@@ -413,6 +422,20 @@ func greeting(t *testing.T, lines *bufio.Scanner) (s shop) {
 			return s
 		}
 	}
+}
+
+// killServer crashes the database server whose data is in dir.
+func killServer(dir string) error {
+	b, err := os.ReadFile(filepath.Join(dir, "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(string(b), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		return err
+	}
+	return syscall.Kill(pid, syscall.SIGKILL)
 }
 
 func get(t *testing.T, url string) int {

@@ -42,6 +42,7 @@ const (
 
 // session is one `dev run`: what it started, in order, so that it can be stopped in the opposite one.
 type session struct {
+	root    string // of the repository
 	state   string
 	db      *devdb.Server
 	gateway *standin.Server
@@ -65,27 +66,28 @@ func run(ctx context.Context, state string, args []string) (err error) {
 		return errors.New("run it from the folder that holds go.mod, as `make run` does")
 	}
 
-	s := &session{state: state}
+	s := &session{root: ".", state: state}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	if err := os.MkdirAll(state, 0o755); err != nil {
-		return err
-	}
-	if err := os.Remove(s.path("web.log")); err != nil && !errors.Is(err, fs.ErrNotExist) { // one run, one log
-		return err
-	}
 	staff, err := s.start(ctx, *shopAddr, *gatewayAddr)
+	if ctx.Err() != nil {
+		return nil // Ctrl-C, and err no more than its consequence
+	}
 	if err != nil {
-		return orInterrupted(ctx, err)
+		return err
 	}
 	s.greet(staff)
+	return s.keep(ctx, *once)
+}
 
+// keep waits for the end, and rebuilds the shop when its source changes, unless it is to be built once.
+func (s *session) keep(ctx context.Context, once bool) error {
 	var look <-chan time.Time
-	if !*once {
+	if !once {
 		ticker := time.NewTicker(lookEvery)
 		defer ticker.Stop()
 		look = ticker.C
 	}
-	seen, ended := newest("."), s.shop.Done()
+	seen, ended := newest(s.root), s.shop.Done()
 	for {
 		select {
 		case <-ctx.Done():
@@ -96,7 +98,7 @@ func run(ctx context.Context, state string, args []string) (err error) {
 		case <-ended:
 			return fmt.Errorf("the shop has ended: %v\n%s", s.shop.Err(), s.lastWords())
 		case <-look:
-			now := newest(".")
+			now := newest(s.root)
 			if now == seen {
 				continue
 			}
@@ -112,26 +114,25 @@ func run(ctx context.Context, state string, args []string) (err error) {
 			if s.isDown() { // that was told above; a change may mend it
 				ended = nil
 			}
-			seen = newest(".") // the build may have written sources too
+			seen = newest(s.root) // the build may have written sources too
 		}
 	}
-}
-
-// orInterrupted is nil when err is no more than the consequence of a Ctrl-C.
-func orInterrupted(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
 }
 
 func (s *session) path(name string) string { return filepath.Join(s.state, name) }
 
 // start brings up the database, the gateway and the shop, and gives the login to print.
 func (s *session) start(ctx context.Context, shopAddr, gatewayAddr string) (staffLogin, error) {
+	// The database first: it can have one owner only, and so has the rest of the folder.
+	if err := s.openDatabase(ctx); err != nil {
+		return staffLogin{}, err
+	}
+	if err := os.Remove(s.path("web.log")); err != nil && !errors.Is(err, fs.ErrNotExist) { // one run, one log
+		return staffLogin{}, err
+	}
 	built := make(chan error, 1)
-	go func() { built <- build(ctx, s.path("bin/web.new")) }()
-	staff, err := s.prepare(ctx)
+	go func() { built <- s.build(ctx) }()
+	staff, err := s.fill(ctx)
 	if err := errors.Join(<-built, err); err != nil {
 		return staffLogin{}, err
 	}
@@ -168,14 +169,18 @@ func ours(variable string) bool {
 	return strings.HasPrefix(name, "RAZORPAY_") || slices.Contains([]string{"DATABASE_URL", "LISTEN_ADDR", "METRICS_ADDR", "PUBLIC_URL", "SMTP_URL", "MAIL_DIR"}, name)
 }
 
-// prepare starts the database and fills it.
-func (s *session) prepare(ctx context.Context) (staff staffLogin, err error) {
+func (s *session) openDatabase(ctx context.Context) (err error) {
 	if s.db, err = devdb.Start(ctx, s.path("db")); err != nil {
-		return staffLogin{}, err
+		return err
 	}
 	if !s.db.Owned() {
-		return staffLogin{}, fmt.Errorf("the database in %s is in use: another `make run` or `make psql` is open, end that first", s.state)
+		return fmt.Errorf("the database in %s is in use: another `make run` or `make psql` is open, end that first", s.state)
 	}
+	return nil
+}
+
+// fill brings the database up to this build's schema and, when it is empty, loads the demo.
+func (s *session) fill(ctx context.Context) (staff staffLogin, err error) {
 	store, err := models.Open(ctx, s.db.URL(), storeSize)
 	if err != nil {
 		return staffLogin{}, err
@@ -236,10 +241,10 @@ func ready(ctx context.Context, address string) bool {
 // running one goes on; after one of its start there is none.
 func (s *session) reload(ctx context.Context, changed string) error {
 	fmt.Printf("%s has changed, building.\n", changed)
-	if err := generate(ctx); err != nil {
+	if err := s.goTool(ctx, "tool", "templ", "generate"); err != nil {
 		return err
 	}
-	if err := build(ctx, s.path("bin/web.new")); err != nil {
+	if err := s.build(ctx); err != nil {
 		return err
 	}
 	if !s.isDown() {
@@ -356,16 +361,17 @@ func freeAddress(addr string, taken ...string) (string, error) {
 	return "", fmt.Errorf("no port of %s is free", host)
 }
 
-func build(ctx context.Context, out string) error {
-	return goTool(ctx, "build", "-o", out, "./cmd/web")
+// build makes the shop's program, to be put in its place by open.
+func (s *session) build(ctx context.Context) error {
+	return s.goTool(ctx, "build", "-o", s.path("bin/web.new"), "./cmd/web")
 }
 
-func generate(ctx context.Context) error { return goTool(ctx, "tool", "templ", "generate") }
-
-func goTool(ctx context.Context, args ...string) error {
-	out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
+func (s *session) goTool(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = s.root
+	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("go %s: %w\n%s", strings.Join(args[:2], " "), err, strings.TrimSpace(string(out)))
+		return fmt.Errorf("go %s: %w\n%s", args[0], err, strings.TrimSpace(string(out)))
 	}
 	return nil
 }
