@@ -48,7 +48,7 @@ setup: ## find or install PostgreSQL's server programs, a browser and the npm pa
 	@scripts/setup postgres browser npm
 
 clean: ## remove what was built and downloaded here; the database of `make run` stays
-	@rm -rf tiffin .tiffin/bin node_modules
+	@rm -rf tiffin .tiffin/bin && find . -name node_modules -prune -exec rm -rf {} +
 
 dev:
 	@go build -o $(DEV) ./cmd/dev
