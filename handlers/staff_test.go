@@ -127,8 +127,8 @@ func (k *kitchen) intact() {
 func (k *kitchen) secondOutlet() models.Outlet {
 	k.t.Helper()
 	var id int64
-	noError(k.t, k.store.SQL().QueryRowContext(k.t.Context(), `INSERT INTO outlets (slug, name, address, pin, phone, last_order_minutes)
-		VALUES ('zafran', 'Zafran Kitchen', '1 Other Road', '560001', '+918012345679', 0) RETURNING id`).Scan(&id))
+	noError(k.t, k.store.SQL().QueryRowContext(k.t.Context(), `INSERT INTO outlets (slug, name, address, pin, phone, tax_mode, last_order_minutes)
+		VALUES ('zafran', 'Zafran Kitchen', '1 Other Road', '560001', '+918012345679', 'unregistered', 0) RETURNING id`).Scan(&id))
 	k.exec(`INSERT INTO outlet_hours (outlet_id, weekday, opens_minute, closes_minute) SELECT $1, day, 240, 1680 FROM generate_series(0, 6) day`, id)
 	k.exec(`WITH c AS (INSERT INTO categories (outlet_id, slug, name) VALUES ($1, 'mains', 'Mains') RETURNING id)
 		INSERT INTO items (outlet_id, category_id, slug, name, mark, price_paise) SELECT $1, id, 'zafran-rice', 'Zafran Rice', 'veg', 20000 FROM c`, id)
@@ -461,4 +461,17 @@ func (k *kitchen) unchanged(before map[string]string) {
 			k.t.Errorf("table %s changed:\n%s\nwas:\n%s", name, now, before[name])
 		}
 	}
+}
+
+// elementsWith are the elements of an answer that have the attribute.
+func elementsWith(a answer, name string) (found []*html.Node) {
+	a.t.Helper()
+	root, err := html.Parse(strings.NewReader(a.body))
+	noError(a.t, err)
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode && attribute(n, name) != "" {
+			found = append(found, n)
+		}
+	}
+	return found
 }
