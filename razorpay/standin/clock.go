@@ -19,6 +19,7 @@ const (
 	taskExpire
 	taskSettleRefund
 	taskDeliver
+	taskInTurn
 	taskLateWork
 )
 
@@ -28,6 +29,7 @@ type task struct {
 	kind     taskKind
 	id       string
 	delivery *Delivery
+	batch    []*Delivery
 	work     *call
 }
 
@@ -127,6 +129,12 @@ func (s *Server) perform(t task) {
 	switch t.kind {
 	case taskDeliver:
 		s.startDelivery(t.delivery)
+	case taskInTurn:
+		s.working.Go(func() {
+			for _, d := range t.batch {
+				s.tryDelivery(s.quit, d)
+			}
+		})
 	case taskLateWork:
 		s.working.Go(func() { s.work(t.work) })
 	case taskSucceed:

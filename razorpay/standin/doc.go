@@ -30,14 +30,14 @@
 //
 // Inject spoils calls that match a method and a path pattern, a number of times or by seeded chance: Delay, Stall (until
 // ReleaseStalled), Refuse with any published error (RefusalNames), HTML502, Empty200, EmptyObject, Truncate, Reset, Drop (done,
-// then no answer). Fault.After does the work first, Fault.Late does it later. SpoilWebhooks holds, loses, copies, delays or
-// missigns events; Release sends what is held, Deliver sends one event now, so that held events can be delivered in every order;
-// Settings.WebhookSpread reorders by seeded chance. RotateWebhookSecret and EnableWebhook are the dashboard's.
+// then no answer). Fault.After does the work first, Fault.Late does it later. SpoilWebhooks holds, loses, copies, reorders, delays
+// or missigns events; Release sends what is held, Deliver sends one event now, so that held events can be delivered in every
+// order; Settings.WebhookSpread reorders by seeded chance. RotateWebhookSecret and EnableWebhook are the dashboard's.
 //
 // # Waiting without sleeping
 //
-// WaitIdle (no delivery outstanding), WaitQuiet (nothing due or in flight on the clock as it stands), WaitEvents, WaitRequests,
-// WaitStalled and WaitFor (a condition on the books) return as soon as it is so, or when the context ends with an error that says
+// WaitIdle (no delivery outstanding), WaitQuiet (nothing due or in flight on the clock as it stands), WaitEvents, WaitState,
+// WaitRequests, WaitStalled and WaitFor (a condition on the books) return as soon as it is so, or when the context ends with an error that says
 // what was waited for.
 //
 // # The same over HTTP

@@ -363,7 +363,7 @@ func (s *Server) leave(c *call) {
 	defer s.mu.Unlock()
 	if k := s.refundKeys[key]; k.inProgress > 0 {
 		if k.inProgress--; k.inProgress == 0 && k.RefundID == "" {
-			delete(s.refundKeys, key) // a first try that was refused binds nobody
+			delete(s.refundKeys, key) // nothing came of it
 		}
 	}
 }

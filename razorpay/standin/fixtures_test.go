@@ -500,7 +500,7 @@ func TestCallsAreRefusedAsTheSamplesSay(t *testing.T) {
 
 func TestTheKeyMustBeRightAndTheSchemeExact(t *testing.T) {
 	_, base := open(t, standin.Options{})
-	for _, header := range []string{"", "Basic bm90OnJpZ2h0", "basic " + basic(), "BASIC " + basic(), "Bearer " + basic(), `Basic "` + basic() + `"`} {
+	for _, header := range []string{"", basic(), "Basic bm90OnJpZ2h0", "basic " + basic(), "BASIC " + basic(), "Bearer " + basic(), `Basic "` + basic() + `"`} {
 		req, err := http.NewRequest("GET", base+"/v1/orders", nil)
 		if err != nil {
 			t.Fatal(err)

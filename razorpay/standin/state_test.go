@@ -34,6 +34,11 @@ func TestTheStateFileKeepsBooksClockAndWorkUnderWay(t *testing.T) {
 	if _, err := first.OpenDispute(paid.ID, 100); err != nil {
 		t.Fatal(err)
 	}
+	first.Configure(func(c *standin.Settings) { c.PendingRefunds, c.RefundDelay = true, time.Hour })
+	pending, err := first.RefundOutside(paid.ID, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
 	first.Advance(time.Minute)
 	want := first.Books()
 	if err := first.Close(); err != nil {
@@ -64,7 +69,11 @@ func TestTheStateFileKeepsBooksClockAndWorkUnderWay(t *testing.T) {
 		t.Errorf("%v", h.kinds())
 	}
 	second.Advance(time.Hour)
-	if err := second.WaitFor(soon(t), "the late success", func(b standin.Books) bool { p, _ := b.Payment(late.ID); return p.Status == "captured" }); err != nil {
+	if err := second.WaitFor(soon(t), "the late success and the refund", func(b standin.Books) bool {
+		p, _ := b.Payment(late.ID)
+		refunds := b.RefundsOf(paid.ID)
+		return p.Status == "captured" && refunds[1].ID == pending.ID && refunds[1].Status == "processed"
+	}); err != nil {
 		t.Fatal(err)
 	}
 }

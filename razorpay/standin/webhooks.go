@@ -80,17 +80,20 @@ const (
 	SignNone      = "none"
 )
 
-// WebhookFault spoils the telling of events that match. Hold, Lose, Copies and Delay count events; Sign counts attempts.
+// WebhookFault spoils the telling of events that match. Sign counts attempts, the others count events.
 type WebhookFault struct {
 	Event   string // pattern of path.Match, e.g. payment.*; empty: any
 	Hold    bool   // keep back until Release or Deliver
 	Lose    bool   // never send
 	Copies  int    // send so many more times
+	Reorder int    // keep back until so many deliveries are together, then send them one after another, the newest first
 	Delay   time.Duration
 	Sign    string
 	Times   int // apply to so many; 0: all until ClearWebhookFaults
 	Percent int // seeded chance; 0: always
 	Hits    int
+
+	gathered []*Delivery
 }
 
 // retryClock is the time from the first try to each retry (Raze, Aug 2026). Some kinds and a 400 skip the instant one.
@@ -162,11 +165,11 @@ func (s *Server) spoilWebhooks(f WebhookFault) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("standin: event pattern %q: %w", f.Event, err)
-	case f.Percent < 0 || f.Percent > 100 || f.Copies < 0 || f.Times < 0 || f.Delay < 0:
+	case f.Percent < 0 || f.Percent > 100 || f.Copies < 0 || f.Reorder < 0 || f.Times < 0 || f.Delay < 0:
 		return fmt.Errorf("standin: webhook fault out of range")
 	case !slices.Contains([]string{"", SignForged, SignPrevious, SignKeySecret, SignNone}, f.Sign):
 		return fmt.Errorf("standin: no way to sign called %q", f.Sign)
-	case !f.Hold && !f.Lose && f.Copies == 0 && f.Delay == 0 && f.Sign == "":
+	case !f.Hold && !f.Lose && f.Copies == 0 && f.Reorder == 0 && f.Delay == 0 && f.Sign == "":
 		return fmt.Errorf("standin: a webhook fault that does nothing")
 	}
 	s.mu.Lock()
@@ -251,6 +254,7 @@ func (s *Server) post(e *Event, h *Webhook) {
 		at = at.Add(time.Duration(s.rng.Int64N(int64(spread))))
 	}
 	copies, state := 1, Waiting
+	var gather *WebhookFault
 	if f := s.webhookFault(e.Name, func(f *WebhookFault) bool { return f.Copies > 0 }); f != nil {
 		copies += f.Copies
 	}
@@ -264,12 +268,35 @@ func (s *Server) post(e *Event, h *Webhook) {
 		state = Lost
 	case s.webhookFault(e.Name, func(f *WebhookFault) bool { return f.Hold }) != nil:
 		state = Held
+	default:
+		if gather = s.webhookFault(e.Name, func(f *WebhookFault) bool { return f.Reorder > 0 }); gather != nil {
+			state = Held
+		}
 	}
 	for range copies {
 		d := &Delivery{Event: e, URL: h.URL, NextAt: at, secret: h.Secret, previous: h.PreviousSecret}
 		s.deliveries = append(s.deliveries, d)
 		s.move(d, state)
+		if gather != nil {
+			s.gather(gather, d)
+		}
 	}
+}
+
+// gather keeps a delivery back until enough are together.
+func (s *Server) gather(f *WebhookFault, d *Delivery) {
+	f.gathered = slices.DeleteFunc(append(f.gathered, d), func(d *Delivery) bool { return d.State != Held }) // Release may have sent some
+	if len(f.gathered) < f.Reorder {
+		return
+	}
+	batch := f.gathered
+	f.gathered = nil
+	slices.Reverse(batch)
+	for _, d := range batch {
+		d.State, d.inFlight = Waiting, true
+		s.outgoing[d] = true
+	}
+	s.due(s.now(), task{kind: taskInTurn, batch: batch})
 }
 
 // move sets a delivery's state; one that waits is put on the clock for its NextAt.
@@ -550,5 +577,17 @@ func (s *Server) WaitEvents(ctx context.Context, name string, n int) error {
 			return ""
 		}
 		return fmt.Sprintf("%s number %d (%d seen)", name, n, seen)
+	})
+}
+
+// WaitState returns when some delivery of the event is in this state.
+func (s *Server) WaitState(ctx context.Context, eventID string, state DeliveryState) error {
+	return s.wait(ctx, func() string {
+		for _, d := range s.deliveries {
+			if d.Event.ID == eventID && d.State == state {
+				return ""
+			}
+		}
+		return fmt.Sprintf("event %s to be %s", eventID, state)
 	})
 }

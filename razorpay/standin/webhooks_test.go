@@ -53,6 +53,9 @@ func newShop(t *testing.T, answer func(post, int) int) *shop {
 		if answer != nil {
 			status = answer(p, tries)
 		}
+		if status == http.StatusFound {
+			w.Header().Set("Location", "/elsewhere")
+		}
 		w.WriteHeader(status)
 	}))
 	t.Cleanup(h.Close)
@@ -191,6 +194,44 @@ func TestWebhooks(t *testing.T) {
 			t.Fatalf("%+v", d)
 		}
 	})
+	t.Run("what was in flight when it was switched off is not retried", func(t *testing.T) {
+		gate, second := make(chan struct{}), make(chan struct{})
+		var first string
+		h := newShop(t, func(p post, _ int) int {
+			if first == "" {
+				first = p.id
+			}
+			if p.id != first {
+				close(second)
+				<-gate
+			}
+			return 500
+		})
+		now := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)
+		s, base := openFor(t, h, standin.Options{Now: func() time.Time { return now }, RetryScale: 1, AnswerLimit: 20 * time.Second})
+		order := newOrder(t, base, "45900")
+		pay(t, s, standin.PayParams{OrderID: order, Outcome: standin.FailNow})
+		for range 20 { // past every step of the retry clock but not yet the day's end
+			if err := s.WaitQuiet(soon(t)); err != nil {
+				t.Fatal(err)
+			}
+			s.Advance(71 * time.Minute)
+		}
+		if err := s.WaitQuiet(soon(t)); err != nil {
+			t.Fatal(err)
+		}
+		pay(t, s, standin.PayParams{OrderID: order, Outcome: standin.FailNow})
+		<-second
+		s.Advance(time.Hour)
+		if err := s.WaitState(soon(t), s.Events()[0].ID, standin.GivenUp); err != nil {
+			t.Fatal(err)
+		}
+		close(gate)
+		idle(t, s)
+		if d := s.Deliveries()[1]; d.State != standin.Unsent || len(d.Attempts) != 1 {
+			t.Errorf("%+v", d)
+		}
+	})
 	t.Run("an answer after the limit is a failure", func(t *testing.T) {
 		gate := make(chan struct{})
 		var once sync.Once
@@ -264,6 +305,26 @@ func TestWebhooks(t *testing.T) {
 		}
 		if got, err := s.Deliver(soon(t), s.Events()[0].ID); err != nil || got[0].Status != 200 {
 			t.Fatal("the lost event cannot be found again", got, err)
+		}
+	})
+	t.Run("reorder", func(t *testing.T) {
+		h := newShop(t, nil)
+		s, base := openFor(t, h, standin.Options{})
+		s.SpoilWebhooks(standin.WebhookFault{Reorder: 3})
+		pay(t, s, standin.PayParams{OrderID: newOrder(t, base, "45900")})
+		pay(t, s, standin.PayParams{OrderID: newOrder(t, base, "45900"), Outcome: standin.FailNow})
+		idle(t, s)
+		if got := h.kinds(); !slices.Equal(got, []string{"order.paid", "payment.captured", "payment.authorized"}) {
+			t.Fatalf("%v", got)
+		}
+		if n := s.Release(); n != 1 {
+			t.Fatalf("%d left behind", n)
+		}
+		idle(t, s)
+		pay(t, s, standin.PayParams{OrderID: newOrder(t, base, "45900")})
+		idle(t, s)
+		if got := h.kinds()[3:]; !slices.Equal(got, []string{"payment.failed", "order.paid", "payment.captured", "payment.authorized"}) {
+			t.Fatalf("%v", got)
 		}
 	})
 	t.Run("forged and old signatures, then the right one", func(t *testing.T) {
