@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -64,8 +63,8 @@ func Open(ctx context.Context, url string, size int) (*Store, error) {
 	sqlDB := stdlib.OpenDBFromPool(pool)
 	db, err := gorm.Open(postgres.New(postgres.Config{Conn: sqlDB}), &gorm.Config{
 		SkipDefaultTransaction: true,
-		Logger: logger.NewSlogLogger(slog.Default(), logger.Config{SlowThreshold: time.Second, LogLevel: logger.Warn,
-			IgnoreRecordNotFoundError: true, ParameterizedQueries: true}),
+		// Errors are returned and told once, at the door. GORM's own lines would hold values of people, and secrets, in clear.
+		Logger: logger.Discard,
 	})
 	if err != nil {
 		pool.Close()

@@ -5,6 +5,7 @@ package main
 import (
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ func (v *visitor) insist(method, path string, form map[string][]string) page {
 		}
 		v.revive()
 	}
-	v.t.Fatalf("%s %s is never answered:\n%s", method, path, v.shop.out)
+	v.t.Fatalf("%s %s is never answered:\n%s", method, path, v.shop.out.last())
 	return page{}
 }
 
@@ -53,7 +54,7 @@ func (v *visitor) order(slug string) (token string) {
 	menu := v.insist("GET", "/", nil)
 	item, _, err := v.store.FindItemBySlug(v.t.Context(), v.outlet.ID, slug)
 	must(v.t, err)
-	if p := v.insist("POST", "/cart", map[string][]string{"_csrf": {fields(menu.body)["_csrf"]}, "item": {item.Slug}, "qty": {"0"}, "seq": {""}, "set": {"3"}}); p.status != 303 {
+	if p := v.insist("POST", "/cart", map[string][]string{"_csrf": {fields(menu.body)["_csrf"]}, "item": {strconv.FormatInt(item.ID, 10)}, "qty": {"0"}, "seq": {""}, "set": {"3"}}); p.status != 303 {
 		v.t.Fatalf("the cart answered %d: %s", p.status, p.body)
 	}
 	p := v.press(v.review())
@@ -98,7 +99,7 @@ func (v *visitor) gatewayOrder(token string) string {
 		v.insist("POST", "/pay/"+token, map[string][]string{"_csrf": {fields(p.body)["_csrf"]}})
 		v.advance(5 * time.Second)
 	}
-	v.t.Fatalf("the order never becomes payable:\n%s", v.shop.out)
+	v.t.Fatalf("the order never becomes payable:\n%s\n%s", v.insist("GET", "/pay/"+token, nil).body, v.shop.out.last())
 	return ""
 }
 

@@ -112,10 +112,12 @@ func (s *syncBuffer) Write(p []byte) (int, error) {
 	return s.b.Write(p)
 }
 
-func (s *syncBuffer) String() string {
+// last is the end of what was written.
+func (s *syncBuffer) last() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.b.String()
+	text := s.b.String()
+	return text[max(0, len(text)-4000):]
 }
 
 // freeAddr is a loopback address nobody listens on now.
@@ -146,7 +148,7 @@ func (w *town) run(addr, fault string) *process {
 	w.wait("the shop at "+addr+" is ready", func() bool {
 		select {
 		case <-p.gone:
-			w.t.Fatalf("the shop ended:\n%s", p.out)
+			w.t.Fatalf("the shop ended:\n%s", p.out.last())
 		default:
 		}
 		r, err := http.Get(p.url + "/readyz")
@@ -172,10 +174,10 @@ func (p *process) stop() {
 	select {
 	case <-p.gone:
 	case <-time.After(patience):
-		p.t.Fatalf("the shop does not stop:\n%s", p.out)
+		p.t.Fatalf("the shop does not stop:\n%s", p.out.last())
 	}
 	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
-		p.t.Errorf("exit code %d:\n%s", code, p.out)
+		p.t.Errorf("exit code %d:\n%s", code, p.out.last())
 	}
 }
 
@@ -185,10 +187,10 @@ func (p *process) died() {
 	select {
 	case <-p.gone:
 	case <-time.After(patience):
-		p.t.Fatalf("the fault point was not reached:\n%s", p.out)
+		p.t.Fatalf("the fault point was not reached:\n%s", p.out.last())
 	}
 	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
-		p.t.Fatalf("the shop ended otherwise: %s\n%s", p.cmd.ProcessState, p.out)
+		p.t.Fatalf("the shop ended otherwise: %s\n%s", p.cmd.ProcessState, p.out.last())
 	}
 }
 
