@@ -57,7 +57,6 @@ type Request struct {
 	Answer         string
 	Fault          FaultKind
 	Done           bool
-	Answered       bool
 }
 
 // Inject adds a fault and returns its number for RemoveFault and FaultHits. It panics on a fault that could never do what it
@@ -234,7 +233,7 @@ func (s *Server) work(c *call) answer {
 // serve does a call's work and answers it, with what the fault makes of that.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, c *call, f *Fault) {
 	reply := func(a answer) {
-		s.note(c, func(q *Request) { q.Status, q.Answer, q.Answered = a.status, clip(a.body), true })
+		s.note(c, func(q *Request) { q.Status, q.Answer = a.status, clip(a.body) })
 		write(w, a)
 	}
 	if no := s.enter(c); no != nil { // another call with the same idempotency key is at work
@@ -257,7 +256,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, c *call, f *Fault
 	switch f.Kind {
 	case Delay, Stall:
 		if !s.hold(r.Context(), f) {
-			s.note(c, func(q *Request) { q.Answered = true })
 			panic(http.ErrAbortHandler) // the caller has gone
 		}
 		if !done {
@@ -282,7 +280,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, c *call, f *Fault
 		}
 		panic(http.ErrAbortHandler)
 	case Reset, Drop:
-		s.note(c, func(q *Request) { q.Answered = true })
 		breakOff(w, f.Kind == Reset)
 	}
 }

@@ -39,9 +39,13 @@ type Options struct {
 	// RetryScale divides the gateway's retry clock, the 24 hours included: 1 when zero; 1000 makes 6 s 6 ms.
 	RetryScale int64
 
-	Now       func() time.Time // the clock that Advance moves ahead of; the computer's when nil
+	// Now is the clock that Advance moves ahead of: the computer's when nil. It may stand still.
+	Now func() time.Time
+	// OnRequest is called for every call but the control API's, after its body was read and before any work, while the caller
+	// waits: the place to look at what the caller holds open. It may call back into the Server. May be nil.
 	OnRequest func(method, path string)
-	Logf      func(format string, args ...any) // where faults of the stand-in itself are told; nowhere when nil
+	// Logf is told of troubles of the stand-in itself, such as a state file that cannot be written. May be nil.
+	Logf func(format string, args ...any)
 }
 
 // How a second order with a receipt in use is treated (razorpay receipts are unique by the docs and not in the probes).

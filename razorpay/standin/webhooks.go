@@ -379,9 +379,9 @@ func (s *Server) tryDelivery(ctx context.Context, d *Delivery) Attempt {
 	}
 	s.mu.Unlock()
 
-	began := time.Now()
+	began := s.opts.Now()
 	status, err := s.knock(ctx, d, signature)
-	a.Took, a.Status = time.Since(began), status
+	a.Took, a.Status = s.opts.Now().Sub(began), status
 	if err != nil {
 		a.Err = err.Error()
 	}
