@@ -54,12 +54,12 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 	var text views.Letter
 	switch letter.Kind {
 	case models.LetterConfirmation:
-		text, err = views.ConfirmationMail(ctx, view)
+		text, err = views.ConfirmationMail(view)
 	case models.LetterRefundRequested, models.LetterRefundProcessed:
 		var refund models.Refund
 		if refund, err = store.FindRefund(ctx, letter.Ref); err == nil {
 			view.Refund = &refund
-			text, err = views.RefundMail(ctx, view)
+			text, err = views.RefundMail(view)
 		}
 	default:
 		err = fmt.Errorf("no text for letters of kind %q", letter.Kind)

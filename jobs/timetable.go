@@ -26,6 +26,6 @@ func timetable() []*river.PeriodicJob {
 func every[T river.JobArgs](period time.Duration) *river.PeriodicJob {
 	return river.NewPeriodicJob(river.PeriodicInterval(period/pace), func() (river.JobArgs, *river.InsertOpts) {
 		var args T
-		return args, models.OneWaiting()
+		return args, models.SweepOpts()
 	}, &river.PeriodicJobOpts{RunOnStart: true})
 }

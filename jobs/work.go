@@ -27,6 +27,8 @@ const (
 	jobTimeout    = time.Minute
 	rescueAfter   = 3 * time.Minute
 	workersAtOnce = 20 // more than the pool has connections: most of a job's time is the gateway's
+	sweepsAtOnce  = 4
+	staleAfter    = 30 * time.Second // a sweep that waited so long in the queue has newer ones behind it
 )
 
 // Workers runs the jobs of this process.
@@ -67,7 +69,7 @@ func New(store *models.Store, cashier *payments.Cashier, letters Letters, log *s
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
 	client, err := river.NewClient(riverdatabasesql.NewWithPgxListener(store.SQL(), store.Pool()), &river.Config{
-		Queues:               map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workersAtOnce}},
+		Queues:               map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: workersAtOnce}, models.SweepQueue: {MaxWorkers: sweepsAtOnce}},
 		Workers:              workers,
 		PeriodicJobs:         timetable(),
 		JobTimeout:           jobTimeout,
@@ -85,7 +87,10 @@ func New(store *models.Store, cashier *payments.Cashier, letters Letters, log *s
 
 // addSweep registers a periodic job whose function counts what it did.
 func addSweep[T river.JobArgs](workers *river.Workers, sweep func(context.Context) (int, error)) error {
-	return river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[T]) error {
+	return river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[T]) error {
+		if job.AttemptedAt.Sub(job.ScheduledAt) > staleAfter {
+			return nil // others came after it; while the gateway is silent they must not pile up
+		}
 		_, err := sweep(ctx)
 		return err
 	}))

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/riverqueue/river"
-	"github.com/riverqueue/river/rivertype"
 )
 
 // Job arguments hold ids only; the row they name is the authority, so every job may run twice. A kind is its method in snake case.
@@ -47,7 +46,7 @@ func (s *Store) Enqueue(ctx context.Context, args river.JobArgs) error {
 	return nil
 }
 
-// The periodic jobs of the timetable. They find due rows whatever happened to the jobs of those rows. One of a kind waits at a time.
+// The periodic jobs of the timetable. They find due rows whatever happened to the jobs of those rows.
 
 // ReconcileArgs asks the gateway about orders whose turn it is.
 type ReconcileArgs struct{}
@@ -82,8 +81,9 @@ func (ReconcileAccountArgs) Kind() string { return "reconcile_account" }
 func (PurgeArgs) Kind() string            { return "purge" }
 func (CheckInvariantsArgs) Kind() string  { return "check_invariants" }
 
-// OneWaiting keeps a periodic job from piling up behind a slow one; it is tried once, since the next is never far.
-func OneWaiting() *river.InsertOpts {
-	return &river.InsertOpts{MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
-		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateScheduled, rivertype.JobStateRetryable}}}
-}
+// SweepQueue keeps the sweeps apart, so that many slow ones never stand in the way of an event or a refund.
+const SweepQueue = "sweeps"
+
+// SweepOpts is how a sweep is inserted. There is no uniqueness: a sweep whose process died stays "running" for minutes, and nothing may
+// wait for it. Two at once share the work by their rows' guards.
+func SweepOpts() *river.InsertOpts { return &river.InsertOpts{MaxAttempts: 3, Queue: SweepQueue} }

@@ -98,6 +98,9 @@ func (v *visitor) gatewayOrder(token string) string {
 		}
 		v.insist("POST", "/pay/"+token, map[string][]string{"_csrf": {fields(p.body)["_csrf"]}})
 		v.advance(5 * time.Second)
+		v.wait("the claims that are due are looked at", func() bool {
+			return v.count(`SELECT count(*) FROM gateway_claims WHERE state IN ('open', 'unknown') AND COALESCE(resolve_at, expires_at) <= shop_now()`) == 0
+		})
 	}
 	v.t.Fatalf("the order never becomes payable:\n%s\n%s", v.insist("GET", "/pay/"+token, nil).body, v.shop.out.last())
 	return ""
