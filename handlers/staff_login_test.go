@@ -12,7 +12,7 @@ func TestStaffLogin(t *testing.T) {
 	k := openKitchen(t, nil)
 	asha := k.staff("asha", "Asha", "owner", 0)
 
-	t.Run("opens_the_board_under_a_new_token", func(t *testing.T) {
+	k.run(t, "opens_the_board_under_a_new_token", func(t *testing.T) {
 		b := k.browser()
 		b.setCookie(staffCookie, "attacker-chosen-1", "/staff")
 		b.get("/staff").is(303).leads("/staff/login")
@@ -47,7 +47,7 @@ func TestStaffLogin(t *testing.T) {
 		b.get("/staff").is(303).leads("/staff/login")
 	})
 
-	t.Run("wrong_password_and_unknown_login_look_the_same", func(t *testing.T) {
+	k.run(t, "wrong_password_and_unknown_login_look_the_same", func(t *testing.T) {
 		b := k.browser()
 		b.get("/staff/login").is(200)
 		wrong := b.post("/staff/login", "login", "asha", "password", "not her password").is(401).says("error", "Login or password is wrong.")
@@ -66,7 +66,7 @@ func TestStaffLogin(t *testing.T) {
 		}
 	})
 
-	t.Run("hostile_logins_are_text", func(t *testing.T) {
+	k.run(t, "hostile_logins_are_text", func(t *testing.T) {
 		b := k.browser()
 		b.get("/staff/login").is(200)
 		res := b.post("/staff/login", "login", `"><script>alert(1)</script>`, "password", "x").is(401)
@@ -77,7 +77,7 @@ func TestStaffLogin(t *testing.T) {
 		b.post("/staff/login", "login", "\xc0\x80", "password", "x").is(400)
 	})
 
-	t.Run("what_is_not_the_form_is_refused_before_a_password_is_looked_at", func(t *testing.T) {
+	k.run(t, "what_is_not_the_form_is_refused_before_a_password_is_looked_at", func(t *testing.T) {
 		k.exec(`DELETE FROM login_attempts`)
 		b := k.browser()
 		b.send("/staff/login", nil, "login", "asha", "password", kitchenPassword).is(403).says("error", "open for too long")
@@ -94,14 +94,14 @@ func TestStaffLogin(t *testing.T) {
 		c.post("/staff/login", "login", "asha", "password", kitchenPassword).is(303)
 	})
 
-	t.Run("a_dismissed_member_is_out_at_once", func(t *testing.T) {
+	k.run(t, "a_dismissed_member_is_out_at_once", func(t *testing.T) {
 		ravi := k.staff("ravi", "Ravi", "manager", k.outlet.ID)
 		b := k.signedIn(ravi)
 		k.exec(`UPDATE staff SET active = false WHERE id = $1`, ravi.ID)
 		b.get("/staff").is(303).leads("/staff/login")
 	})
 
-	t.Run("a_session_ends_after_twelve_hours", func(t *testing.T) {
+	k.run(t, "a_session_ends_after_twelve_hours", func(t *testing.T) {
 		b := k.signedIn(asha)
 		k.exec(`UPDATE sessions SET expires_at = shop_now() - interval '1 second' WHERE staff_id = $1`, asha.ID)
 		b.get("/staff").is(303).leads("/staff/login")

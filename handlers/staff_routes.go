@@ -48,7 +48,11 @@ func (a *App) staffRoutes(r fiber.Router) {
 	r.Post("/staff/login", a.signIn)
 	r.Post("/staff/logout", a.signOut)
 	for _, line := range a.staffTable() {
-		r.Add(line.method, line.path, a.guardStaff(line), line.answer)
+		if line.method == fiber.MethodGet {
+			r.Get(line.path, a.guardStaff(line), line.answer) // and HEAD
+		} else {
+			r.Add(line.method, line.path, a.guardStaff(line), line.answer)
+		}
 	}
 	if a.deps.Jobs != nil {
 		guard, pages := a.guardStaff(staffRoute{may: ownsAll}), adaptor.HTTPHandler(a.deps.Jobs)

@@ -24,7 +24,7 @@ func TestStaffGuard(t *testing.T) {
 
 	for _, line := range k.app.staffTable() {
 		path := strings.ReplaceAll(line.path, ":id", fmt.Sprint(order.ID))
-		t.Run(line.method+" "+path, func(t *testing.T) {
+		k.run(t, line.method+" "+path, func(t *testing.T) {
 			for name, b := range map[string]*browser{"nobody": stranger, "a customer": guest} {
 				if line.method == "GET" {
 					if strings.HasSuffix(path, "/events") {
@@ -68,7 +68,7 @@ func TestStaffFormFromAnEarlierLogin(t *testing.T) {
 	k := openKitchen(t, nil)
 	order := k.paid(basket{})
 	asha := k.staff("asha", "Asha", "owner", 0)
-	noError(t, k.store.OpenTask(t.Context(), models.TaskLowBalance, "refunds", nil, "Refunds wait"))
+	must(t, k.store.OpenTask(t.Context(), models.TaskLowBalance, "refunds", nil, "Refunds wait"))
 	task := k.count(`SELECT id FROM staff_tasks`)
 	item := k.count(`SELECT id FROM items WHERE slug = 'samosa'`)
 
@@ -109,14 +109,14 @@ func TestStaffOfAnotherOutlet(t *testing.T) {
 	other := k.secondOutlet()
 	ours, theirs := k.paid(basket{name: "Ananya Ours"}), k.paid(basket{outlet: other, slug: "zafran-rice", name: "Imran Theirs"})
 	pending := k.place(basket{outlet: other, slug: "zafran-rice", name: "Imran Pending"})
-	noError(t, k.store.OpenTask(t.Context(), models.TaskAmountMismatch, "theirs", &theirs.ID, "of the other outlet"))
-	noError(t, k.store.OpenTask(t.Context(), models.TaskAmountMismatch, "ours", &ours.ID, "of this outlet"))
-	noError(t, k.store.OpenTask(t.Context(), models.TaskLowBalance, "refunds", nil, "of the whole account"))
+	must(t, k.store.OpenTask(t.Context(), models.TaskAmountMismatch, "theirs", &theirs.ID, "of the other outlet"))
+	must(t, k.store.OpenTask(t.Context(), models.TaskAmountMismatch, "ours", &ours.ID, "of this outlet"))
+	must(t, k.store.OpenTask(t.Context(), models.TaskLowBalance, "refunds", nil, "of the whole account"))
 	theirTask := k.count(`SELECT id FROM staff_tasks WHERE ref = 'theirs'`)
 	theirItem := k.count(`SELECT id FROM items WHERE outlet_id = $1`, other.ID)
 
 	for _, role := range []string{"owner", "manager", "kitchen"} {
-		t.Run(role, func(t *testing.T) {
+		k.run(t, role, func(t *testing.T) {
 			b := k.signedIn(k.staff("our-"+role, "Our "+role, role, k.outlet.ID))
 			before := k.rows()
 			for _, o := range []models.Order{theirs, pending} {
@@ -164,12 +164,12 @@ func TestStaffOfAnotherOutlet(t *testing.T) {
 		})
 	}
 
-	t.Run("who_works_for_all_sees_one_board_at_a_time", func(t *testing.T) {
+	k.run(t, "who_works_for_all_sees_one_board_at_a_time", func(t *testing.T) {
 		b := k.signedIn(k.staff("asha", "Asha", "owner", 0))
 		if got := b.get("/staff").numbers("queued"); len(got) != 1 || got[0] != number(ours) {
 			t.Errorf("first board shows %v, want order %d", got, ours.Number)
 		}
-		b.get("/staff/menu?outlet=" + other.Slug).is(200).says("staff-dish", "Zafran Rice")
+		b.get("/staff/menu?outlet="+other.Slug).is(200).says("staff-dish", "Zafran Rice")
 		if res := b.get("/staff"); len(res.numbers("queued")) != 1 || !strings.Contains(res.body, "Zafran Rice") {
 			t.Errorf("the board does not follow the choice:\n%s", res.body)
 		}
@@ -213,8 +213,8 @@ func TestReadingStaffPagesChangesNothing(t *testing.T) {
 	k.secondOutlet()
 	orders := []models.Order{k.paid(basket{note: "ring twice"}), k.place(basket{}), k.paid(basket{slug: "samosa"})}
 	_, err := k.cashier.CancelOrder(t.Context(), orders[2].ID, models.ActorCustomer, "changed_mind")
-	noError(t, err)
-	noError(t, k.store.OpenTask(t.Context(), models.TaskAmountMismatch, "x", &orders[1].ID, "look at it"))
+	must(t, err)
+	must(t, k.store.OpenTask(t.Context(), models.TaskAmountMismatch, "x", &orders[1].ID, "look at it"))
 	b := k.signedIn(k.staff("asha", "Asha", "owner", 0))
 	before := k.rows()
 

@@ -43,16 +43,16 @@ const kitchenPassword = "correct horse battery"
 func openKitchen(t testing.TB, change func(*Deps)) *kitchen {
 	t.Helper()
 	store, err := models.Open(t.Context(), devdb.URL(t), 12)
-	noError(t, err)
-	t.Cleanup(func() { noError(t, store.Close()) })
+	must(t, err)
+	t.Cleanup(func() { must(t, store.Close()) })
 	_, err = store.LoadDemo(t.Context())
-	noError(t, err)
+	must(t, err)
 	outlets, err := store.ListOutlets(t.Context())
-	noError(t, err)
+	must(t, err)
 	gateway := standin.New(standin.Options{})
 	gatewayURL, err := gateway.Start("127.0.0.1:0")
-	noError(t, err)
-	t.Cleanup(func() { noError(t, gateway.Close()) })
+	must(t, err)
+	t.Cleanup(func() { must(t, gateway.Close()) })
 	quiet := slog.New(slog.DiscardHandler)
 	client := razorpay.New(razorpay.Config{KeyID: gateway.KeyID(), KeySecret: gateway.KeySecret(), APIURL: gatewayURL, Timeout: 5 * time.Second})
 	k := &kitchen{t: t, store: store, gateway: gateway, outlet: outlets[0],
@@ -73,42 +73,45 @@ func openKitchen(t testing.TB, change func(*Deps)) *kitchen {
 	k.app = New(Config{PublicURL: "http://127.0.0.1", KeyID: gateway.KeyID(), TestMode: true, CheckoutURL: gatewayURL + "/v1/checkout.js",
 		HostedURL: gatewayURL + "/v1/checkout/embedded", CSPHosts: []string{gatewayURL}}, deps)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	noError(t, err)
+	must(t, err)
 	served := make(chan error, 1)
 	go func() { served <- k.app.Fiber().Listener(listener) }()
 	t.Cleanup(func() {
 		k.app.Close()
-		noError(t, k.app.Fiber().ShutdownWithTimeout(10*time.Second))
-		noError(t, <-served)
+		must(t, k.app.Fiber().ShutdownWithTimeout(10*time.Second))
+		must(t, <-served)
 	})
 	k.base = "http://" + listener.Addr().String()
 	return k
 }
 
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+// run is t.Run with the kitchen, and the browsers in it, failing the part and not the whole. Parts are run one after the other.
+func (k *kitchen) run(t *testing.T, name string, part func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) {
+		whole := k.t
+		k.t = t
+		defer func() { k.t = whole }()
+		part(t)
+	})
 }
 
 // exec runs SQL no function of the store has.
 func (k *kitchen) exec(text string, args ...any) {
 	k.t.Helper()
 	_, err := k.store.SQL().ExecContext(k.t.Context(), text, args...)
-	noError(k.t, err)
+	must(k.t, err)
 }
 
 // count reads one number, word one word.
 func (k *kitchen) count(text string, args ...any) (n int64) {
 	k.t.Helper()
-	noError(k.t, k.store.SQL().QueryRowContext(k.t.Context(), text, args...).Scan(&n))
+	must(k.t, k.store.SQL().QueryRowContext(k.t.Context(), text, args...).Scan(&n))
 	return n
 }
 
 func (k *kitchen) word(text string, args ...any) (s string) {
 	k.t.Helper()
-	noError(k.t, k.store.SQL().QueryRowContext(k.t.Context(), text, args...).Scan(&s))
+	must(k.t, k.store.SQL().QueryRowContext(k.t.Context(), text, args...).Scan(&s))
 	return s
 }
 
@@ -116,7 +119,7 @@ func (k *kitchen) word(text string, args ...any) (s string) {
 func (k *kitchen) intact() {
 	k.t.Helper()
 	broken, err := k.store.ListBroken(k.t.Context())
-	noError(k.t, err)
+	must(k.t, err)
 	if len(broken) > 0 {
 		text, _ := json.Marshal(broken)
 		k.t.Errorf("broken: %s", text)
@@ -127,26 +130,34 @@ func (k *kitchen) intact() {
 func (k *kitchen) secondOutlet() models.Outlet {
 	k.t.Helper()
 	var id int64
-	noError(k.t, k.store.SQL().QueryRowContext(k.t.Context(), `INSERT INTO outlets (slug, name, address, pin, phone, tax_mode, last_order_minutes)
+	must(k.t, k.store.SQL().QueryRowContext(k.t.Context(), `INSERT INTO outlets (slug, name, address, pin, phone, tax_mode, last_order_minutes)
 		VALUES ('zafran', 'Zafran Kitchen', '1 Other Road', '560001', '+918012345679', 'unregistered', 0) RETURNING id`).Scan(&id))
 	k.exec(`INSERT INTO outlet_hours (outlet_id, weekday, opens_minute, closes_minute) SELECT $1, day, 240, 1680 FROM generate_series(0, 6) day`, id)
 	k.exec(`WITH c AS (INSERT INTO categories (outlet_id, slug, name) VALUES ($1, 'mains', 'Mains') RETURNING id)
 		INSERT INTO items (outlet_id, category_id, slug, name, mark, price_paise) SELECT $1, id, 'zafran-rice', 'Zafran Rice', 'veg', 20000 FROM c`, id)
 	outlet, err := k.store.FindOutlet(k.t.Context(), id)
-	noError(k.t, err)
+	must(k.t, err)
 	return outlet
 }
 
 // basket is what a customer of these tests orders; empty fields are those of a plain order.
 type basket struct {
-	outlet                             models.Outlet
-	slug                               string
-	name, note, lineNote, line1, email string
-	directions                         string
+	outlet                      models.Outlet
+	slug                        string
+	name, note, lineNote, line1 string
+	directions                  string
 }
 
-// place puts a pending order into the shop, as the checkout would.
+// place puts a pending order into the shop.
 func (k *kitchen) place(b basket) models.Order {
+	k.t.Helper()
+	order, err := k.try(b)
+	must(k.t, err)
+	return *order
+}
+
+// try presses Pay, as the checkout would, and hands back what that says.
+func (k *kitchen) try(b basket) (*models.Order, error) {
 	k.t.Helper()
 	ctx := k.t.Context()
 	if b.outlet.ID == 0 {
@@ -158,11 +169,11 @@ func (k *kitchen) place(b basket) models.Order {
 		}
 	}
 	token, session, err := k.store.CreateGuestSession(ctx)
-	noError(k.t, err)
+	must(k.t, err)
 	cart, err := k.store.EnsureCart(ctx, session, b.outlet.ID)
-	noError(k.t, err)
+	must(k.t, err)
 	item, _, err := k.store.FindItemBySlug(ctx, b.outlet.ID, b.slug)
-	noError(k.t, err)
+	must(k.t, err)
 	var choice []int64
 	for _, g := range item.Groups {
 		for _, o := range g.Options[:g.MinPick] {
@@ -170,28 +181,26 @@ func (k *kitchen) place(b basket) models.Order {
 		}
 	}
 	_, err = k.store.AddToCart(ctx, cart.ID, item.ID, choice, 2, b.lineNote)
-	noError(k.t, err)
+	must(k.t, err)
 	_, err = k.store.EnsureCheckoutKey(ctx, session.ID)
-	noError(k.t, err)
+	must(k.t, err)
 	session, err = k.store.FindSession(ctx, token)
-	noError(k.t, err)
+	must(k.t, err)
 	way, pin, line1 := "delivery", "560038", b.line1
 	if b.outlet.ID != k.outlet.ID {
 		way, pin, line1 = "pickup", "", ""
 	}
 	review, err := k.cashier.Review(ctx, session, way, pin, nil, nil)
-	noError(k.t, err)
-	order, err := k.cashier.PlaceOrder(ctx, payments.Checkout{Session: session, CheckoutKey: *session.CheckoutKey, Review: review.Quote.Digest(), Way: way,
-		Name: b.name, Phone: "+919845012345", Email: b.email, Line1: line1, PIN: pin, Note: b.note, Directions: b.directions})
-	noError(k.t, err)
-	return *order
+	must(k.t, err)
+	return k.cashier.PlaceOrder(ctx, payments.Checkout{Session: session, CheckoutKey: *session.CheckoutKey, Review: review.Quote.Digest(), Way: way,
+		Name: b.name, Phone: "+919845012345", Line1: line1, PIN: pin, Note: b.note, Directions: b.directions})
 }
 
 // open makes the gateway order of a pending one.
 func (k *kitchen) open(o models.Order) (gatewayOrderID string) {
 	k.t.Helper()
 	id, err := k.cashier.OpenGatewayOrder(k.t.Context(), &o)
-	noError(k.t, err)
+	must(k.t, err)
 	return id
 }
 
@@ -199,10 +208,10 @@ func (k *kitchen) open(o models.Order) (gatewayOrderID string) {
 func (k *kitchen) pay(o models.Order, gatewayOrderID string) (paymentID string) {
 	k.t.Helper()
 	paid, err := k.gateway.Pay(standin.PayParams{OrderID: gatewayOrderID})
-	noError(k.t, err)
+	must(k.t, err)
 	_, err = k.cashier.VerifyCheckout(k.t.Context(), &o, payments.Slip{RazorpayOrderID: gatewayOrderID, RazorpayPaymentID: paid.ID,
 		RazorpaySignature: razorpay.SignCheckout(k.gateway.KeySecret(), gatewayOrderID, paid.ID)}, models.ViaVerify)
-	noError(k.t, err)
+	must(k.t, err)
 	return paid.ID
 }
 
@@ -215,7 +224,7 @@ func (k *kitchen) paid(b basket) models.Order {
 		k.t.Fatalf("order %d is %s after paying, want paid", o.ID, got)
 	}
 	o, err := k.store.FindOrder(k.t.Context(), o.ID)
-	noError(k.t, err)
+	must(k.t, err)
 	return o
 }
 
@@ -233,7 +242,7 @@ func (k *kitchen) staff(login, name, role string, outletID int64) models.Staff {
 		member.OutletID = &outletID
 	}
 	member, err := k.store.CreateStaff(k.t.Context(), member, kitchenPassword)
-	noError(k.t, err)
+	must(k.t, err)
 	return member
 }
 
@@ -247,7 +256,7 @@ type browser struct {
 func (k *kitchen) browser() *browser {
 	k.t.Helper()
 	jar, err := cookiejar.New(nil)
-	noError(k.t, err)
+	must(k.t, err)
 	transport := &http.Transport{}
 	k.t.Cleanup(transport.CloseIdleConnections)
 	return &browser{kitchen: k, client: &http.Client{Jar: jar, Transport: transport, Timeout: 30 * time.Second,
@@ -277,15 +286,15 @@ type answer struct {
 func (b *browser) do(method, path string, body io.Reader, headers ...string) answer {
 	b.t.Helper()
 	r, err := http.NewRequestWithContext(b.t.Context(), method, b.base+path, body)
-	noError(b.t, err)
+	must(b.t, err)
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	res, err := b.client.Do(r)
-	noError(b.t, err)
-	defer func() { noError(b.t, res.Body.Close()) }()
+	must(b.t, err)
+	defer func() { must(b.t, res.Body.Close()) }()
 	text, err := io.ReadAll(res.Body)
-	noError(b.t, err)
+	must(b.t, err)
 	a := answer{t: b.t, what: method + " " + path, status: res.StatusCode, header: res.Header, body: string(text)}
 	if fields := a.all("input", "name", csrfField); len(fields) > 0 {
 		b.csrf = attribute(fields[0], "value")
@@ -324,7 +333,7 @@ func (b *browser) send(path string, headers []string, fields ...string) answer {
 func (b *browser) cookie(name string) string {
 	b.t.Helper()
 	at, err := url.Parse(b.base + "/staff")
-	noError(b.t, err)
+	must(b.t, err)
 	for _, c := range b.client.Jar.Cookies(at) {
 		if c.Name == name {
 			return c.Value
@@ -336,14 +345,18 @@ func (b *browser) cookie(name string) string {
 func (b *browser) setCookie(name, value, path string) {
 	b.t.Helper()
 	at, err := url.Parse(b.base + path)
-	noError(b.t, err)
+	must(b.t, err)
 	b.client.Jar.SetCookies(at, []*http.Cookie{{Name: name, Value: value, Path: path}})
 }
 
 func (a answer) is(status int) answer {
 	a.t.Helper()
 	if a.status != status {
-		a.t.Fatalf("%s = %d, want %d\n%s", a.what, a.status, status, a.body)
+		text := a.body
+		for _, main := range a.all("main", "id", "main") {
+			text = inner(main)
+		}
+		a.t.Fatalf("%s = %d, want %d\n%s", a.what, a.status, status, text)
 	}
 	return a
 }
@@ -360,7 +373,7 @@ func (a answer) leads(to string) answer {
 func (a answer) all(tag, name, value string) (found []*html.Node) {
 	a.t.Helper()
 	root, err := html.Parse(strings.NewReader(a.body))
-	noError(a.t, err)
+	must(a.t, err)
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode && (tag == "" || n.Data == tag) && attribute(n, name) == value {
 			found = append(found, n)
@@ -437,15 +450,15 @@ func orderPath(o models.Order, more string) string {
 func (k *kitchen) rows() map[string]string {
 	k.t.Helper()
 	names, err := k.store.SQL().QueryContext(k.t.Context(), `SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`)
-	noError(k.t, err)
-	defer func() { noError(k.t, names.Close()) }()
+	must(k.t, err)
+	defer func() { must(k.t, names.Close()) }()
 	var tables []string
 	for names.Next() {
 		var name string
-		noError(k.t, names.Scan(&name))
+		must(k.t, names.Scan(&name))
 		tables = append(tables, name)
 	}
-	noError(k.t, names.Err())
+	must(k.t, names.Err())
 	rows := map[string]string{}
 	for _, name := range tables {
 		rows[name] = k.word(`SELECT COALESCE(string_agg(r::text, E'\n' ORDER BY r::text), '') FROM "` + name + `" r`)
@@ -467,7 +480,7 @@ func (k *kitchen) unchanged(before map[string]string) {
 func elementsWith(a answer, name string) (found []*html.Node) {
 	a.t.Helper()
 	root, err := html.Parse(strings.NewReader(a.body))
-	noError(a.t, err)
+	must(a.t, err)
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode && attribute(n, name) != "" {
 			found = append(found, n)
