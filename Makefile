@@ -8,8 +8,8 @@ DEV   := .tiffin/bin/dev
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## start the shop with everything it needs; Ctrl-C stops it all
-	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) run
+run: ## start the shop with everything it needs; Ctrl-C stops it all (ARGS=-once: no rebuilding on change)
+	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) run $(ARGS)
 
 test: ## set up what tests need and run every test: all packages, browser, race detector, fuzzing
 	@scripts/setup postgres browser npm && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test
@@ -23,7 +23,7 @@ e2e: ## run the browser tests alone
 race: ## run the money's tests under the race detector alone
 	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test race
 
-fuzz: ## fuzz each target, FUZZ_SECONDS=5 long
+fuzz: ## fuzz each target, FUZZ_SECONDS=10 long
 	@scripts/setup && exec scripts/test fuzz
 
 sim: ## simulate customers and faults: SEED=1 ROUNDS=500

@@ -130,6 +130,7 @@ func (s *session) start(ctx context.Context, shopAddr, gatewayAddr string) (staf
 	if err := os.Remove(s.path("web.log")); err != nil && !errors.Is(err, fs.ErrNotExist) { // one run, one log
 		return staffLogin{}, err
 	}
+	fmt.Println("Preparing the database and building the shop. The first time this takes a minute or two.")
 	built := make(chan error, 1)
 	go func() { built <- s.build(ctx) }()
 	staff, err := s.fill(ctx)
