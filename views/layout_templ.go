@@ -261,7 +261,7 @@ func document(p Page, script, checkout string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.TestMode {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<p class=\"testmode\" data-testid=\"test-mode\">Test mode: no real money moves.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<aside class=\"testmode\" aria-label=\"Test mode\" data-testid=\"test-mode\">Test mode: no real money moves.</aside>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -57,7 +57,10 @@ func samplePages() map[string]templ.Component {
 		"staff_login":      StaffLoginPage(StaffLoginView{Page: samplePage("Log in"), Login: "meera", Error: "Login or password is wrong."}),
 		"staff_order":      StaffOrderPage(sampleStaffOrderView()),
 		"staff_cancel":     StaffCancelPage(StaffCancelView{Page: samplePage(""), Order: sampleOrder(), RefundPaise: sampleOrder().AmountPaise, Errors: map[string]string{"reason": "Please say why; the customer reads it."}}),
-		"error":            ErrorPage(ErrorView{Page: samplePage("Not here"), Status: 404, Sentence: "We could not find that page.", RequestID: "7c1f"}),
+		"staff_menu":       StaffMenuPage(StaffMenuView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Menu: sampleMenu(), Outlets: []models.Outlet{sampleOutlet(), {ID: 2, Slug: "two", Name: "Kesar Two"}}, Notice: "Samosa is sold out."}),
+		"staff_attention": StaffAttentionPage(StaffAttentionView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, JobsURL: "/staff/jobs",
+			Tasks: []models.Task{{ID: 5, Kind: models.TaskAmountMismatch, Detail: "pay_X: ₹10.00 instead of ₹12.00", OrderID: ptr(int64(12)), OpenedAt: *at(-9)}}}),
+		"error": ErrorPage(ErrorView{Page: samplePage("Not here"), Status: 404, Sentence: "We could not find that page.", RequestID: "7c1f"}),
 	}
 	for _, state := range []string{PayPreparing, PayReady, PayClosed, PayFailed, PayUnavailable} {
 		v := samplePayView(state)

@@ -177,7 +177,7 @@ func StaffOrderPage(v StaffOrderView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<div class=\"scroll\"><table class=\"rows\"><thead><tr><th scope=\"col\">Payment</th><th scope=\"col\">State</th><th scope=\"col\">Outcome</th><th scope=\"col\" class=\"r\">Amount</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-labelledby=\"pay-h\"><table class=\"rows\"><thead><tr><th scope=\"col\">Payment</th><th scope=\"col\">State</th><th scope=\"col\">Outcome</th><th scope=\"col\" class=\"r\">Amount</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -275,7 +275,7 @@ func StaffOrderPage(v StaffOrderView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Refunds) > 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<section class=\"panel\" aria-labelledby=\"ref-h\"><h2 id=\"ref-h\">Refunds</h2><div class=\"scroll\"><table class=\"rows\"><thead><tr><th scope=\"col\">Asked</th><th scope=\"col\">State</th><th scope=\"col\">Reference</th><th scope=\"col\" class=\"r\">Amount</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<section class=\"panel\" aria-labelledby=\"ref-h\"><h2 id=\"ref-h\">Refunds</h2><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-labelledby=\"ref-h\"><table class=\"rows\"><thead><tr><th scope=\"col\">Asked</th><th scope=\"col\">State</th><th scope=\"col\">Reference</th><th scope=\"col\" class=\"r\">Amount</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -378,7 +378,7 @@ func StaffOrderPage(v StaffOrderView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "<div class=\"scroll\"><table class=\"rows\"><thead><tr><th scope=\"col\">Received</th><th scope=\"col\">Event</th><th scope=\"col\">State</th></tr></thead> <tbody>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-labelledby=\"ev-h\"><table class=\"rows\"><thead><tr><th scope=\"col\">Received</th><th scope=\"col\">Event</th><th scope=\"col\">State</th></tr></thead> <tbody>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -445,7 +445,7 @@ func StaffOrderPage(v StaffOrderView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "</section><section class=\"panel\" aria-labelledby=\"his-h\"><h2 id=\"his-h\">History</h2><div class=\"scroll\"><table class=\"rows\"><thead><tr><th scope=\"col\">When</th><th scope=\"col\">What</th><th scope=\"col\">By</th></tr></thead> <tbody>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "</section><section class=\"panel\" aria-labelledby=\"his-h\"><h2 id=\"his-h\">History</h2><div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-labelledby=\"his-h\"><table class=\"rows\"><thead><tr><th scope=\"col\">When</th><th scope=\"col\">What</th><th scope=\"col\">By</th></tr></thead> <tbody>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
