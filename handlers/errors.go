@@ -177,7 +177,8 @@ func (a *App) logRequest(ctx context.Context, c *fiber.Ctx, v *visit, route stri
 	case strings.HasPrefix(route, "/static/"), route == "/healthz", route == "/readyz":
 		level = slog.LevelDebug
 	}
-	if cause != nil {
+	var refused *fiber.Error
+	if cause != nil && !errors.As(cause, &refused) { // the router's own errors repeat the path, and say no more than the status
 		attrs = append(attrs, slog.String("error", cause.Error()))
 		var fault *panicError
 		if errors.As(cause, &fault) {
