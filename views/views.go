@@ -15,8 +15,9 @@
 //	StaffLoginPage(StaffLoginView)
 //	BoardPage(BoardView)        BoardColumns(BoardView)     fragment #board, to be morphed; carries #toast out of band when Notice is set
 //	StaffOrderPage(StaffOrderView)   StaffCancelPage(StaffCancelView)
+//	StaffMenuPage(StaffMenuView)     StaffDishRow(StaffDishView)       StaffAttentionPage(StaffAttentionView)
 //	ErrorPage(ErrorView)        ErrorToast(ErrorView)       fragment for #toast
-//	ConfirmationMail, RefundMail, CancelledMail (MailView) Letter
+//	ConfirmationMail, RefundMail, CancelledMail (MailView) (Letter, error)
 //
 // # What the forms send
 //
