@@ -161,6 +161,29 @@ func TestSameKeyOtherDetails(t *testing.T) {
 	}
 }
 
+// S2.19, the third way: the same key for another restaurant's cart.
+func TestSameKeyOtherRestaurant(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	b := s.visitor()
+	b.put("dal-makhani", 2)
+	form := b.review("way", "pickup")
+	first := strings.TrimPrefix(b.send(ask{path: "/checkout", form: form}).is(303).header.Get("Location"), "/pay/")
+	_, dosa := s.secondOutlet()
+	b.put("dal-makhani", 0)
+	b.post("/cart", url.Values{"item": {fmt.Sprint(dosa)}, "set": {"2"}}).is(303)
+	page := b.send(ask{path: "/checkout", form: form}).is(409)
+	page.shows("changed", "Checkout details have changed")
+	if got := s.order(first); got.Status != "pending" || got.OutletName != "Kesar Kitchen" || s.count(`SELECT count(*) FROM orders`) != 1 {
+		t.Errorf("the first order is %s of %s", got.Status, got.OutletName)
+	}
+	b.send(ask{path: "/checkout", form: page.fields(page.one("checkout-form"))}).is(303)
+	if got := s.text(`SELECT string_agg(outlet_name || ' ' || status, ', ' ORDER BY id) FROM orders`); got != "Kesar Kitchen pending, Dosa Corner pending" {
+		t.Errorf("the orders are %s", got)
+	}
+	s.books()
+}
+
 // F10, S2.9: prices are the shop's; a bill that changed since it was shown is asked about again, and nothing is charged.
 func TestBillChangedSinceShown(t *testing.T) {
 	t.Parallel()

@@ -144,6 +144,11 @@ func TestSessionCookie(t *testing.T) {
 	if n := s.count(`SELECT count(*) FROM sessions`); n != 5 {
 		t.Errorf("%d sessions", n)
 	}
+	for _, path := range []string{"/", "/cart", "/menu/naan", "/checkout", "/healthz"} {
+		if a := s.visitor().send(ask{method: "HEAD", path: path}); a.status != 200 || a.body != "" {
+			t.Errorf("HEAD %s: status %d, %d bytes", path, a.status, len(a.body))
+		}
+	}
 	plain := openShop(t).visitor()
 	if a := plain.get("/"); strings.Contains(strings.ToLower(a.header.Get("Set-Cookie")), "secure") || a.header.Get("Strict-Transport-Security") != "" {
 		t.Error("a shop without https asks for it")

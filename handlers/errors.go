@@ -21,7 +21,6 @@ var (
 	errForeign   = errors.New("sent by another site's page")   // Sec-Fetch-Site says so
 	errStaleForm = errors.New("the form's token is not valid") // an old page, or one of another session
 	errForbidden = errors.New("not allowed to this person")
-	errBusy      = errors.New("the shop cannot answer now")
 )
 
 // answers is the one table from error to status and sentence; the first that fits counts. 400 is what our pages cannot send, 422 a
@@ -55,7 +54,6 @@ var answers = []struct {
 	{payments.ErrNoGateway, 503, "The payment service does not answer at the moment. Nothing was charged and your order is saved."},
 	{payments.ErrUnconfirmed, 202, "We are confirming your payment. Please do not pay again."},
 	{models.ErrOtherMode, 503, busySentence},
-	{errBusy, 503, busySentence},
 	{context.DeadlineExceeded, 503, busySentence},
 }
 

@@ -48,19 +48,19 @@ func (a *App) renderPay(c *fiber.Ctx, status int, order models.Order) error {
 	view := views.PayView{Page: facts.Page, Order: order, ScriptURL: a.cfg.CheckoutURL, HostedURL: a.cfg.HostedURL,
 		CancelURL: a.cfg.PublicURL + payURL(order) + "?state=" + views.PayClosed}
 	view.Page.Title = "Payment"
-	current, err := a.currentGatewayOrder(c, order)
+	current, open, err := a.currentGatewayOrder(c, order)
 	if err != nil {
 		return err
 	}
-	view.State = payState(c.Query("state"), current != nil)
+	view.State = payState(c.Query("state"), open)
 	if view.State == views.PayFailed {
 		view.Reason = lastReason(facts.Payments)
 	}
-	if current != nil {
+	if open {
 		if err := a.store.HandOut(c.UserContext(), current.RazorpayOrderID); err != nil {
 			return err
 		}
-		view.Options = a.payOptions(order, *current, facts.Page.Now)
+		view.Options = a.payOptions(order, current, facts.Page.Now)
 	}
 	c.Set(fiber.HeaderContentSecurityPolicy, payPolicy(a.cfg.CSPHosts))
 	c.Set("Cross-Origin-Opener-Policy", "same-origin-allow-popups") // banks' windows report back to the sheet
@@ -98,18 +98,15 @@ func payFeature(hosts []string) string {
 	return strings.Join(allowed, " ")
 }
 
-// currentGatewayOrder is the one browsers are given, nil while there is none.
-func (a *App) currentGatewayOrder(c *fiber.Ctx, order models.Order) (*models.GatewayOrder, error) {
+// currentGatewayOrder is the one browsers are given. found is false while there is none.
+func (a *App) currentGatewayOrder(c *fiber.Ctx, order models.Order) (current models.GatewayOrder, found bool, err error) {
 	known, err := a.store.ListGatewayOrders(c.UserContext(), order.ID)
-	if err != nil {
-		return nil, err
-	}
-	for i := range known {
-		if known[i].State == "current" {
-			return &known[i], nil
+	for _, g := range known {
+		if g.State == "current" {
+			return g, true, nil
 		}
 	}
-	return nil, nil //nolint:nilnil // none is an answer here, and the page says so
+	return current, false, err
 }
 
 func (a *App) payOptions(order models.Order, current models.GatewayOrder, now time.Time) views.PayOptions {

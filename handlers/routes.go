@@ -55,10 +55,13 @@ func (a *App) register(r fiber.Router) {
 	r.Use(a.door)
 	r.Use(compress.New(compress.Config{Next: comesPacked}))
 	for _, line := range a.routes() {
+		answers := []fiber.Handler{line.answer}
 		if line.form {
-			r.Add(line.method, line.path, a.guardForm, line.answer)
-		} else {
-			r.Add(line.method, line.path, line.answer)
+			answers = []fiber.Handler{a.guardForm, line.answer}
+		}
+		r.Add(line.method, line.path, answers...)
+		if line.method == fiber.MethodGet {
+			r.Head(line.path, answers...)
 		}
 	}
 	a.staffRoutes(r)
