@@ -92,13 +92,17 @@ func start(ctx context.Context, cfg Config, opt options) (p *program, err error)
 		return p, err
 	}
 
+	jobPages, err := handlers.JobPages(hubCtx, p.workers.Client(), opt.log)
+	if err != nil {
+		return p, err
+	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	p.app = handlers.New(handlers.Config{
 		PublicURL: cfg.PublicURL, KeyID: cfg.Payments.KeyID, TestMode: cfg.Payments.Mode() == "test",
 		CheckoutURL: cfg.CheckoutURL, HostedURL: cfg.APIURL + "/v1/checkout/embedded", CSPHosts: cfg.checkoutHosts(),
 	}, handlers.Deps{
-		Store: p.store, Cashier: cashier, Hub: p.hub, Log: opt.log, Now: time.Now, Registry: registry, Ready: p.ready, WorkersAlive: p.workers.Alive,
+		Store: p.store, Cashier: cashier, Hub: p.hub, Log: opt.log, Now: time.Now, Jobs: jobPages, Registry: registry, Ready: p.ready, WorkersAlive: p.workers.Alive,
 	})
 	if p.listener, err = net.Listen("tcp", cfg.ListenAddr); err != nil {
 		return p, err

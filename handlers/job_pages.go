@@ -1,0 +1,25 @@
+package handlers
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/riverqueue/river"
+	"riverqueue.com/riverui"
+)
+
+// JobPages are River's own pages about the queue, for Deps.Jobs: they stand behind the owner's login. Their background work ends with ctx.
+func JobPages(ctx context.Context, client *river.Client[*sql.Tx], log *slog.Logger) (http.Handler, error) {
+	pages, err := riverui.NewHandler(&riverui.HandlerOpts{Endpoints: riverui.NewEndpoints(client, nil), Logger: log, Prefix: strings.TrimRight(jobsURL, "/")})
+	if err != nil {
+		return nil, fmt.Errorf("job pages: %w", err)
+	}
+	if err := pages.Start(ctx); err != nil {
+		return nil, fmt.Errorf("job pages: %w", err)
+	}
+	return pages, nil
+}
