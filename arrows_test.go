@@ -54,7 +54,7 @@ var house = map[string]room{
 	},
 	"jobs": {
 		ours:    "views payments models mail",
-		outside: "github.com/riverqueue/river github.com/a-h/templ",
+		outside: "github.com/riverqueue/river riverqueue.com/riverui github.com/a-h/templ",
 		never: map[string]string{
 			"handlers": "the clock has no request to answer",
 			"net/http": "the clock has no request to answer",

@@ -15,6 +15,8 @@ import (
 
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverdatabasesql"
+	"riverqueue.com/riverui"
+	"riverqueue.com/riverui/uiendpoints"
 
 	"tiffin/mail"
 	"tiffin/models"
@@ -123,5 +125,5 @@ func (w *Workers) Stop(ctx context.Context) error {
 // Alive reports whether the workers run.
 func (w *Workers) Alive() bool { return w.alive.Load() }
 
-// Client lends the queue to River's own pages.
-func (w *Workers) Client() *river.Client[*sql.Tx] { return w.client }
+// Endpoints is what River's own pages, which handlers shows, read the queue through.
+func (w *Workers) Endpoints() uiendpoints.Bundle { return riverui.NewEndpoints(w.client, nil) }

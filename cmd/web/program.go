@@ -92,7 +92,7 @@ func start(ctx context.Context, cfg Config, opt options) (p *program, err error)
 		return p, err
 	}
 
-	jobPages, err := handlers.JobPages(hubCtx, p.workers.Client(), opt.log)
+	jobPages, err := handlers.JobPages(hubCtx, p.workers.Endpoints(), opt.log)
 	if err != nil {
 		return p, err
 	}
