@@ -120,6 +120,9 @@ type QuoteTax struct {
 	SGSTPaise    Paise
 }
 
+// LeastPayablePaise is Razorpay's least amount of an order in rupees (Docs-Aug "Create an Order"); orders_minimum_check holds it too.
+const LeastPayablePaise Paise = 100
+
 // Digest names exactly this bill: lines, options, quantities, every sum. The review form carries it so that a bill which changed
 // since it was shown is asked about again. It is compared, never trusted.
 func (q Quote) Digest() string {
@@ -356,5 +359,5 @@ func IsCustomerProblem(err error) bool {
 	var choice *ErrChoice
 	var delivery *ErrDelivery
 	return errors.As(err, &soldOut) || errors.As(err, &choice) || errors.As(err, &delivery) ||
-		errors.Is(err, ErrEmptyCart) || errors.Is(err, ErrOtherOutlet) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed)
+		errors.Is(err, ErrEmptyCart) || errors.Is(err, ErrOtherOutlet) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed) || errors.Is(err, ErrTooSmall)
 }

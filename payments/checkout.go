@@ -76,8 +76,12 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin s
 	if r.Problem != nil && !models.IsCustomerProblem(r.Problem) {
 		return r, r.Problem
 	}
-	if r.Problem == nil && !r.Opening.Open {
+	switch {
+	case r.Problem != nil:
+	case !r.Opening.Open:
 		r.Problem = models.ErrClosed
+	case r.Quote.AmountPaise < models.LeastPayablePaise:
+		r.Problem = models.ErrTooSmall
 	}
 	return r, nil
 }
@@ -86,7 +90,7 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin s
 // the price it was placed for; a paid one is returned whatever the details.
 //
 // Errors: models.ErrKeyReused (another key than the session's, or the same with other items, options, outlet or address),
-// models.ErrBillChanged (priced differently from what was shown), models.ErrEmptyCart, ErrClosed, *ErrSoldOut, *ErrChoice, *ErrDelivery.
+// models.ErrBillChanged (priced differently from what was shown), models.ErrEmptyCart, ErrClosed, *ErrSoldOut, *ErrChoice, *ErrDelivery, ErrTooSmall.
 // None of them has written anything, except that after ErrKeyReused the session has no key, so that the next review gets a new one.
 // Safe to repeat.
 func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, error) {

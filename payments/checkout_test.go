@@ -187,6 +187,20 @@ func TestPlaceOrder(t *testing.T) {
 			t.Error("something was written, or the cart was lost")
 		}
 	})
+	t.Run("C046 a bill below one rupee is refused with a reason, one of a rupee is placed", func(t *testing.T) {
+		t.Parallel()
+		c := openShop(t, standin.Options{}).newCustomer().add("samosa", 1)
+		c.exec(`UPDATE delivery_bands SET fee_paise = 0, minimum_paise = 0`)
+		c.exec(`UPDATE packaging_fees SET per_order_paise = 0, per_piece_paise = 0`)
+		c.exec(`UPDATE items SET price_paise = 40 WHERE slug = 'samosa'`)
+		if _, err := c.cashier.PlaceOrder(t.Context(), c.checkout()); !errors.Is(err, models.ErrTooSmall) {
+			t.Errorf("₹0.42, rounded to nothing: %v", err)
+		}
+		c.exec(`UPDATE items SET price_paise = 95 WHERE slug = 'samosa'`)
+		if o := c.place(); o.AmountPaise != 100 {
+			t.Errorf("placed for %d", o.AmountPaise)
+		}
+	})
 	t.Run("the last portion is placed once", func(t *testing.T) {
 		t.Parallel()
 		s := openShop(t, standin.Options{})
