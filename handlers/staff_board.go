@@ -192,6 +192,9 @@ func (a *App) setOpen(c *fiber.Ctx) error {
 	if open != "" && open != "1" {
 		return fmt.Errorf("%w: a switch is on or off", errBadForm)
 	}
+	if isStale(c) && isHTMX(c) {
+		return reload(c)
+	}
 	if isStale(c) {
 		return a.answerBoard(c, fiber.StatusConflict, staleNotice, nil)
 	}

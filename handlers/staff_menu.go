@@ -59,6 +59,9 @@ func (a *App) switchDish(c *fiber.Ctx) error {
 	if state != "on" && state != "tomorrow" && state != "off" {
 		return fmt.Errorf("%w: no state of a dish", errBadForm)
 	}
+	if isStale(c) && isHTMX(c) {
+		return reload(c)
+	}
 	if isStale(c) {
 		return errStaleForm
 	}

@@ -136,6 +136,12 @@ func askToSignIn(c *fiber.Ctx) error {
 // staleNotice answers a form that was on the screen before the last login.
 const staleNotice = "This page was from an earlier login, so nothing was changed. Please press once more."
 
+// reload answers, under htmx, a stale form that stands outside of what an answer replaces: the browser loads the whole page anew.
+func reload(c *fiber.Ctx) error {
+	c.Set("HX-Refresh", "true")
+	return c.SendStatus(fiber.StatusConflict)
+}
+
 // Whoever works for all outlets looks at one at a time: tickets are numbered per outlet. Which one is remembered in a cookie, as a choice
 // and not a right: it is looked up among the outlets there are.
 const outletCookie = "staff_outlet"

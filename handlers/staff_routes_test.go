@@ -98,6 +98,13 @@ func TestStaffFormFromAnEarlierLogin(t *testing.T) {
 			}
 		}
 	}
+	// Under htmx a switch outside of the board has to load its page anew, or it would be stale for ever.
+	for path, fields := range map[string][]string{"/staff/open": nil, fmt.Sprintf("/staff/menu/%d", item): {"state", "off"}} {
+		res := b.send(path, htmx, append([]string{csrfField, "a token of an earlier login"}, fields...)...)
+		if res.is(409).header.Get("HX-Refresh") != "true" {
+			t.Errorf("%s does not load the page anew", path)
+		}
+	}
 	k.unchanged(before)
 	b.post(orderPath(order, "/move"), "from", "queued", "to", "accepted").is(303) // with the token that came back
 }
