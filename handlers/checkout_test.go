@@ -341,6 +341,22 @@ func TestPlacingWhatCannotBeHad(t *testing.T) {
 	}
 }
 
+// C046: a bill no gateway takes is refused with its reason.
+func TestBillBelowOneRupee(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	b := s.visitor()
+	s.exec(`UPDATE packaging_fees SET per_order_paise = 0, per_piece_paise = 0`)
+	s.exec(`UPDATE items SET price_paise = 40 WHERE slug = 'samosa'`)
+	b.put("samosa", 1)
+	form := b.review("way", "pickup")
+	b.send(ask{path: "/checkout", form: form}).is(409).shows("error", "₹1")
+	b.send(ask{path: "/checkout", form: form, header: map[string]string{"HX-Request": "true"}}).is(409).shows("error", "₹1")
+	if got := s.rows(); got != "0 orders, 0 items, 0 gateway orders" {
+		t.Error(got)
+	}
+}
+
 // C064: an old checkout page, of a session that is gone, comes back filled in; a foreign one does nothing.
 func TestStaleCheckout(t *testing.T) {
 	t.Parallel()

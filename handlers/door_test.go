@@ -270,6 +270,9 @@ func TestErrorTable(t *testing.T) {
 		if !strings.Contains(words(page.one("error")), c.says) || !strings.Contains(words(toast.one("error")), c.says) || strings.Contains(toast.body, "<html") {
 			t.Errorf("%v says %q", c.err, words(page.one("error")))
 		}
+		if toast.header.Get("HX-Retarget") != "#toast" || toast.header.Get("HX-Reswap") != "innerHTML" {
+			t.Errorf("%v: the toast would land where the form's answer goes", c.err)
+		}
 		if id := page.header.Get("X-Request-Id"); id == "" || !strings.Contains(words(page.one("request-id")), id) || !strings.Contains(s.log.String(), id) {
 			t.Errorf("%v: the number to quote is not on the page and in the log", c.err)
 		}

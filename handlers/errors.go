@@ -48,6 +48,7 @@ var answers = []struct {
 	{models.ErrClosed, 409, "We are not taking orders now. Your cart keeps what you chose."},
 	{models.ErrOtherOutlet, 409, "Your order has dishes of another kitchen. Please finish or empty it first."},
 	{models.ErrEmptyCart, 409, "Your cart is empty."},
+	{models.ErrTooSmall, 409, "The least that can be paid online is ₹1. Please add something to your order."},
 	{models.ErrAmountMismatch, 409, "The amount paid does not match the bill. We are looking into it."},
 	{payments.ErrTooLarge, 413, "That was too large. Nothing was changed."},
 	{models.ErrTooManyTries, 429, "Too many tries. Please wait a quarter of an hour."},
@@ -143,6 +144,9 @@ func (a *App) showError(c *fiber.Ctx, status int, sentence string) error {
 	view := views.ErrorView{Page: a.plainPage(c), Status: status, Sentence: sentence, RequestID: visitOf(c).requestID}
 	component := views.ErrorPage(view)
 	if isHTMX(c) {
+		// The page's htmx swaps 409 and 422 where the form wants its answer; a toast must not land there.
+		c.Set("HX-Retarget", "#toast")
+		c.Set("HX-Reswap", "innerHTML")
 		component = views.ErrorToast(view)
 	}
 	if err := a.render(c, status, component); err != nil {
