@@ -246,7 +246,7 @@ const (
 // captureMinutes is how long after its creation Razorpay captures by itself: the hold and the ten minutes in which late money may
 // still be kept. What is authorised later goes back by itself, uncaptured. The gateway's minimum is 12.
 func captureMinutes(o *models.Order) int {
-	return max(int(o.HoldExpiresAt.Sub(o.PlacedAt)/time.Minute)+10, 12)
+	return max(int(o.HoldExpiresAt.Sub(o.PlacedAt).Round(time.Minute)/time.Minute)+10, 12) // the two are read milliseconds apart
 }
 
 // OpenGatewayOrder returns the gateway order that a browser may pay o on, making it if there is none. Only the winner of the claim
