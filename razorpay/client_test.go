@@ -404,7 +404,7 @@ func TestConnectionsAreReused(t *testing.T) {
 			w.WriteHeader(400)
 			w.Write(readFixture(t, "error_extra_field.json"))
 		},
-		"302": func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, "/elsewhere", 302) },
+		"302": func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, "/elsewhere", http.StatusFound) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var opened atomic.Int32
