@@ -132,16 +132,20 @@ func (Slot) TableName() string { return "kitchen_slots" }
 func (s Slot) IsTaking(now time.Time) bool { return s.ClosedAt == nil && !now.After(s.AcceptUntil) }
 
 // EnsureSlot makes or finds the row of a service window. Money is taken until last order + hold, so that whoever placed in time is
-// not refused for paying within the hold. Safe to repeat.
+// not refused for paying within the hold. Inside a transaction staff cannot close the window before it ends; others may place and pay
+// meanwhile. Safe to repeat.
 func (s *Store) EnsureSlot(ctx context.Context, outlet Outlet, w Window) (slot Slot, err error) {
 	accept := w.LastOrderAt.Add(time.Duration(outlet.HoldMinutes) * time.Minute)
-	if err := s.exec(ctx, `INSERT INTO kitchen_slots AS k (outlet_id, service_on, opens_at, last_order_at, accept_until) VALUES (?, ?::date, ?, ?, ?)
-		ON CONFLICT (outlet_id, opens_at) DO UPDATE SET last_order_at = EXCLUDED.last_order_at, accept_until = EXCLUDED.accept_until
-		WHERE (k.last_order_at, k.accept_until) IS DISTINCT FROM (EXCLUDED.last_order_at, EXCLUDED.accept_until)`,
-		outlet.ID, w.ServiceOn, w.OpensAt, w.LastOrderAt, accept).Error; err != nil {
+	if err := s.exec(ctx, `INSERT INTO kitchen_slots (outlet_id, service_on, opens_at, last_order_at, accept_until) VALUES (?, ?::date, ?, ?, ?)
+		ON CONFLICT (outlet_id, opens_at) DO NOTHING`, outlet.ID, w.ServiceOn, w.OpensAt, w.LastOrderAt, accept).Error; err != nil {
 		return slot, err
 	}
-	err = s.one(ctx, &slot, `SELECT * FROM kitchen_slots WHERE outlet_id = ? AND opens_at = ?`, outlet.ID, w.OpensAt)
+	// Apart from the insert, whose DO UPDATE would lock the row against every payment even where nothing changes.
+	if err := s.exec(ctx, `UPDATE kitchen_slots SET last_order_at = ?, accept_until = ? WHERE outlet_id = ? AND opens_at = ? AND (last_order_at, accept_until) IS DISTINCT FROM (?::timestamptz, ?::timestamptz)`,
+		w.LastOrderAt, accept, outlet.ID, w.OpensAt, w.LastOrderAt, accept).Error; err != nil {
+		return slot, err
+	}
+	err = s.one(ctx, &slot, `SELECT * FROM kitchen_slots WHERE outlet_id = ? AND opens_at = ? FOR SHARE`, outlet.ID, w.OpensAt)
 	return slot, err
 }
 

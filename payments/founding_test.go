@@ -31,7 +31,12 @@ import (
 // elsewhere is a cashier over a database pool of its own, as another process has it. Closing gives the pool back.
 func (s *shop) elsewhere(log *slog.Logger) (other *Cashier, closing func()) {
 	s.t.Helper()
-	store, err := models.Open(s.t.Context(), s.store.Pool().Config().ConnString(), 12)
+	at, err := url.Parse(s.store.Pool().Config().ConnString())
+	must(s.t, err)
+	query := at.Query()
+	query.Set("application_name", "elsewhere")
+	at.RawQuery = query.Encode()
+	store, err := models.Open(s.t.Context(), at.String(), 12)
 	must(s.t, err)
 	return New(store, s.cashier.gateway, s.cashier.settings, log), func() { must(s.t, store.Close()) }
 }
@@ -756,34 +761,85 @@ func TestReportsTakeTurns(t *testing.T) {
 	if testing.Short() {
 		rounds = 10
 	}
-	for range rounds {
+	for round := range rounds {
 		c := s.newCustomer().add("chicken-tikka", 1).add("samosa", 1)
 		o, id := c.open()
 		first, second := s.pay(standin.PayParams{OrderID: id}), s.pay(standin.PayParams{OrderID: id})
 		var work []func() error
-		for i := range 18 {
+		for i := range 17 {
 			p := []string{first.ID, second.ID}[i%2]
 			work = append(work, func() error { _, err := other.recordPayment(t.Context(), p, models.ViaWebhook, 0); return err })
 		}
+		// The same customer, having added something, places the order that takes this one's place.
+		c.add("samosa", 4)
+		in := c.checkout()
 		work = append(work,
+			func() error {
+				_, err := other.PlaceOrder(t.Context(), in)
+				if errors.Is(err, models.ErrBillChanged) || errors.Is(err, models.ErrKeyReused) || errors.Is(err, models.ErrEmptyCart) { // what was bought has left the cart meanwhile
+					err = nil
+				}
+				return err
+			},
 			func() error {
 				_, err := other.CancelOrder(t.Context(), o.ID, models.StaffActor(1), "too_busy")
 				return err
 			},
 			func() error { return other.store.LapseOrder(t.Context(), o.ID) })
 		next := make(chan func() error, len(work))
-		for _, w := range work {
-			next <- w
+		for i := range work {
+			next <- work[(i+round*7)%len(work)] // who starts first differs
 		}
 		for _, err := range inParallel(len(work), func() error { return (<-next)() }) {
 			must(t, err)
 		}
 	}
-	closing() // a session that has ended has told its numbers
-	for s.count(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state IS NOT NULL AND pid <> pg_backend_pid()`) > int64(s.store.Pool().Config().MaxConns) {
+	closing()
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for s.count(`SELECT count(*) FROM pg_stat_activity WHERE application_name = 'elsewhere' AND datname = current_database()`) > 0 { // a session that has ended has told its numbers
+		must(t, patience.Err())
 	}
 	if n := s.count(`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`); n != 0 {
 		t.Errorf("%d deadlocks", n)
+	}
+	s.kept()
+}
+
+// Rule of the locks: the order comes before the kitchen's window, and placings share the window. A placing that waits for the order it
+// supersedes must not keep the payment that holds that order from looking whether the kitchen is open, nor any other placing from going on.
+func TestAPlacingSharesTheWindow(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, standin.Options{})
+	c := s.newCustomer().add("samosa", 2)
+	o, _ := c.open()
+	c.add("samosa", 4)
+	in := c.checkout()
+	payment, err := s.store.SQL().BeginTx(t.Context(), nil)
+	must(t, err)
+	_, err = payment.ExecContext(t.Context(), `SELECT 1 FROM orders WHERE id = $1 FOR NO KEY UPDATE`, o.ID)
+	must(t, err)
+	placed := make(chan error, 1)
+	go func() { _, err := s.cashier.PlaceOrder(t.Context(), in); placed <- err }()
+	patience, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+	defer cancel()
+	for s.count(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 0 {
+		must(t, patience.Err())
+	}
+	if _, err := payment.ExecContext(t.Context(), `SELECT 1 FROM kitchen_slots FOR SHARE NOWAIT`); err != nil {
+		t.Errorf("the payment waits for the placing that waits for it: %v", err)
+	}
+	s.newCustomer().add("samosa", 3).place()
+	closing, err := s.store.SQL().BeginTx(t.Context(), nil)
+	must(t, err)
+	if _, err := closing.ExecContext(t.Context(), `SELECT 1 FROM kitchen_slots FOR NO KEY UPDATE NOWAIT`); err == nil {
+		t.Error("the kitchen closes while somebody places")
+	}
+	must(t, closing.Rollback())
+	must(t, payment.Rollback())
+	must(t, <-placed)
+	if s.status(o) != models.OrderCancelled || s.count(`SELECT count(*) FROM orders WHERE status = 'pending'`) != 2 {
+		t.Errorf("order is %s", s.status(o))
 	}
 	s.kept()
 }
