@@ -136,7 +136,9 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 	if err != nil {
 		return a.refuseOrder(c, in, fields, err)
 	}
-	return a.goToPayment(c, order)
+	// The gateway is asked at once, so that the pay page can open Razorpay without another round. Whatever comes of it, the order stands:
+	// the pay page says what is missing and asks again, and a paid order's is its own page.
+	return redirect(c, a.prepare(c, order))
 }
 
 // checkWay refuses a way the cart's outlet does not offer (any more) with models.ErrBadMove.
@@ -210,15 +212,6 @@ func (a *App) askAgain(c *fiber.Ctx, session models.Session, fields views.Checko
 	c.Set("HX-Retarget", "#main")
 	c.Set("HX-Reswap", "outerHTML show:window:top")
 	return a.render(c, status, views.CheckoutForm(view))
-}
-
-// goToPayment asks the gateway for its order at once, so that the pay page can open Razorpay without another round, and goes there.
-// Whatever comes of asking, the order stands: the pay page says what is missing and asks again.
-func (a *App) goToPayment(c *fiber.Ctx, order *models.Order) error {
-	if !order.IsPayable() {
-		return redirect(c, orderURL(*order))
-	}
-	return redirect(c, a.prepare(c, order))
 }
 
 const (

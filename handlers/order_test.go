@@ -197,6 +197,9 @@ func TestOrderStream(t *testing.T) {
 	b.get("/orders/"+token+"/status").is(200).shows("order", "")
 	b.post("/orders/"+token+"/cancel", nil).is(303)
 	next(t, names, "changed")
+	if over, err := isOver(t.Context(), s.store, s.order(token).ID); err != nil || over {
+		t.Errorf("with its money still on the way the order counts as over: %v %v", over, err)
+	}
 	refund := s.text(`SELECT id FROM refunds`)
 	must(t, s.cashier.SendRefund(t.Context(), refund))
 	next(t, names, "closed")

@@ -276,8 +276,10 @@ func TestVerifyByScript(t *testing.T) {
 		t.Errorf("%s, %d payments", status, n)
 	}
 
+	signed := fmt.Sprintf(`"razorpay_payment_id":"%s","razorpay_signature":"%s"`, slip.Get("razorpay_payment_id"), slip.Get("razorpay_signature"))
 	for name, body := range map[string]string{
-		"no JSON (F7)": `{"razorpay_order_id":`, "a list": `[]`, "nothing": ` `, "a word missing": `{"razorpay_order_id":"order_x","razorpay_payment_id":"pay_x"}`,
+		"signed, an id twice": `{"razorpay_order_id":"order_x","razorpay_order_id":"` + slip.Get("razorpay_order_id") + `",` + signed + `}`,
+		"no JSON (F7)":        `{"razorpay_order_id":`, "a list": `[]`, "nothing": ` `, "a word missing": `{"razorpay_order_id":"order_x","razorpay_payment_id":"pay_x"}`,
 		"a number":   `{"razorpay_order_id":1,"razorpay_payment_id":"pay_x","razorpay_signature":"00"}`,
 		"twice":      `{"razorpay_order_id":"order_x","razorpay_order_id":"order_y","razorpay_payment_id":"pay_x","razorpay_signature":"00"}`,
 		"NUL (C073)": `{"razorpay_order_id":"order_\u0000","razorpay_payment_id":"pay_x","razorpay_signature":"00"}`,
