@@ -26,6 +26,20 @@ on('click', e => {
   htmx.trigger(f, 'htmx:abort');
   htmx.trigger(f, 'qty');
 });
+// Leaving while a number is still on its way: a link waits for its answer (two seconds at most), so that the next page shows it; a
+// page that goes any other way sends it along.
+on('click', e => {
+  const a = e.target.closest('a[href]'), late = counts().filter(waiting);
+  if (!late.length || !a || a.target || e.ctrlKey || e.metaKey || e.shiftKey || e.defaultPrevented || a.getAttribute('href')[0] === '#' || a.hasAttribute('hx-get')) return;
+  e.preventDefault();
+  const go = () => { if (!going) return; going = 0; location.assign(a.href); };
+  let going = setTimeout(go, 2000);
+  on('htmx:afterRequest', () => { if (!counts().some(waiting)) go(); });
+  for (const f of late) htmx.trigger(f, 'submit');
+});
+addEventListener('pagehide', () => {
+  for (const f of counts().filter(waiting)) fetch(f.action, { method: 'POST', body: new URLSearchParams(new FormData(f)), keepalive: true });
+});
 on('htmx:beforeOnLoad', e => {
   const f = e.detail.elt, { status } = e.detail.xhr;
   if (!f.elements?.seq) return;

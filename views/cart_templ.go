@@ -152,7 +152,7 @@ func CartUpdate(v CartUpdateView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if v.Reason != "" && !v.Item.HasChoices() && v.Cart.From == "" {
+		if v.Reason != "" && v.Item.ID != 0 && !v.Item.HasChoices() && v.Cart.From == "" {
 			templ_7745c5c3_Err = BuyForm(v.Cart.Page, v.Item, inCart(v.Cart.Quote, v.Item.ID), v.Reason, true).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
