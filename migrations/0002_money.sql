@@ -233,7 +233,7 @@ CREATE TABLE payments (
   CONSTRAINT payments_decided_at_check CHECK ((disposition IS NULL) = (decided_at IS NULL)),
   CONSTRAINT payments_refund_check CHECK (disposition IS DISTINCT FROM 'refund' OR (reason IS NOT NULL AND refund_reserved_paise = amount_paise)),
   CONSTRAINT payments_reserved_check CHECK (refund_reserved_paise <= amount_paise),
-  CONSTRAINT payments_customer_fee_check CHECK (customer_fee_paise = 0 OR disposition = 'kept')
+  CONSTRAINT payments_customer_fee_check CHECK (customer_fee_paise = 0 OR disposition IS NOT DISTINCT FROM 'kept')
 );
 CREATE UNIQUE INDEX payments_one_kept_key ON payments (order_id) WHERE disposition = 'kept';
 CREATE INDEX payments_order ON payments (order_id);

@@ -131,12 +131,150 @@ func TestTheDatabaseTellsApart(t *testing.T) {
 	}
 }
 
+// insertOrderAs is insertOrder with values for columns that have defaults.
+func insertOrderAs(columns, values, change string) string {
+	return strings.NewReplacer("INSERT INTO orders (", "INSERT INTO orders ("+columns+", ", ") SELECT ", ") SELECT "+values+", ").Replace(insertOrder(change))
+}
+
 // copyOrder is insertOrder with the lines and taxes, so that the copy, still unpaid, adds up.
 func copyOrder(change string) string {
 	return `WITH o AS (` + insertOrder(change) + ` RETURNING id),
 		i AS (INSERT INTO order_items (order_id, line, item_id, name, mark, tax_class, unit_price_paise, options_price_paise, qty, line_total_paise)
 			SELECT o.id, line, item_id, name, mark, tax_class, unit_price_paise, options_price_paise, qty, line_total_paise FROM order_items, o WHERE order_id = 1)
 		INSERT INTO order_taxes SELECT o.id, tax_class, taxable_paise, cgst_bp, sgst_bp, cgst_paise, sgst_paise FROM order_taxes, o WHERE order_id = 1`
+}
+
+// S2.13, S2.14, S2.50: the guards of the schema that TestTheDatabaseRefuses does not attack, one statement each. Everything is undone after it.
+func TestTheRestOfTheSchemasGuards(t *testing.T) {
+	t.Parallel()
+	rows := map[string]*Store{}
+	for _, state := range []string{"pending", "authorized", "paid", "refunding", "returned"} {
+		s := openStore(t)
+		rows[state] = s
+		switch state {
+		case "pending":
+			o := mustPending(t, s)
+			if _, _, err := s.ClaimGatewayOrder(t.Context(), o.ID, o.CustomerID); err != nil {
+				t.Fatal(err)
+			}
+		case "authorized", "returned":
+			o := mustPending(t, s)
+			p := mustAttempt(t, s, o, "pay_GUARD000000001")
+			if state == "returned" {
+				if err := s.InTx(t.Context(), func(tx *Store) error {
+					return tx.ReturnPayment(t.Context(), o, &p, "captured", "amount_mismatch", "normal")
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		default:
+			o, _ := mustKept(t, s)
+			if state == "refunding" {
+				if _, err := s.CancelOrder(t.Context(), o.ID, ActorCustomer, "changed_mind", "normal"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	const secondPayment = `INSERT INTO payments (razorpay_payment_id, razorpay_order_id, order_id, amount_paise, currency, gw_status, first_source%s) SELECT 'pay_GUARD000000002', razorpay_order_id, order_id, amount_paise, currency, %s FROM payments`
+	const secondRefund = `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by, status, razorpay_refund_id, retry_of) SELECT gen_random_uuid(), payment_id, order_id, 1, %s FROM refunds`
+	undone := errors.New("undone")
+	for _, c := range []struct{ name, state, guard, sql string }{
+		{"two orders told apart by the gateway", "pending", "orders_public_id_key", insertOrder("public_id = public_id")},
+		{"C056 two orders with one link", "pending", "orders_token_key", insertOrder("token = token")},
+		{"C054 two orders with one number", "pending", "orders_number_key", insertOrder("number = number")},
+		{"nothing to pay that is not nothing", "pending", "orders_nothing_check", insertOrderAs("pays", "'nothing'", "number = 2")},
+		{"an order born paid", "pending", "order new -> paid is not allowed", insertOrderAs("status", "'paid'", "number = 2")},
+		{"INV-14 a pending order with a payment", "authorized", "orders_unpaid_check", `UPDATE orders SET paid_payment_id = (SELECT id FROM payments), paid_at = now()`},
+		{"closed without a time", "pending", "orders_closed_check", `UPDATE stock_holds SET state = 'released'; UPDATE stock SET held = 0; UPDATE orders SET status = 'expired'`},
+		{"F24 cancelled without a reason", "pending", "orders_reason_check", `UPDATE stock_holds SET state = 'released'; UPDATE stock SET held = 0; UPDATE orders SET status = 'cancelled', closed_at = now()`},
+		{"a delivery to nowhere", "pending", "orders_address_check", insertOrder("way = 'delivery'")},
+		{"F27 another destination for a paid order", "paid", "order facts are final", `UPDATE orders SET line1 = 'elsewhere'`},
+		{"a paid order of another customer", "paid", "order facts are final", `UPDATE orders SET customer_id = customer_id + 0, checkout_key = gen_random_uuid()`},
+		{"F11 another choice on an old line", "paid", "order_taxes is append-only", `UPDATE order_taxes SET taxable_paise = 0`},
+		{"F11 a choice taken off an old line", "paid", "order_item_options is append-only", `INSERT INTO order_item_options SELECT order_id, line, 1, 1, 'x', 'y', 'addon', 0 FROM order_items; DELETE FROM order_item_options`},
+		{"the state's tax that is not the rate's", "paid", "order_taxes_sgst_check", `INSERT INTO order_taxes SELECT id, 'other', 100, 250, 250, 3, 4 FROM orders`},
+		{"taxes more than the bill", "paid", "order taxes do not add up", `INSERT INTO order_taxes SELECT id, 'other', 100, 250, 250, 3, 3 FROM orders`},
+		{"INV-35 less sold than nothing", "paid", "stock_sold_check", `UPDATE stock SET sold = -1`},
+		{"a hold forgotten", "pending", "stock_holds is append-only", `DELETE FROM stock_holds`},
+		{"a hold of more", "pending", "hold facts are final", `UPDATE stock_holds SET qty = qty + 1`},
+		{"a hold born sold", "pending", "hold new -> committed is not allowed", `INSERT INTO stock (item_id, day, initial) SELECT item_id, day + 1, 1 FROM stock; INSERT INTO stock_holds SELECT o.id, item_id, day, 1, 'committed', now() FROM orders o, stock WHERE initial = 1`},
+		{"INV-37 a paid order whose dishes are not sold", "authorized", "paid order without its stock", `UPDATE payments SET gw_status = 'captured', disposition = 'kept', decided_at = now();
+			UPDATE orders SET status = 'paid', paid_at = now(), paid_payment_id = (SELECT id FROM payments); INSERT INTO fulfilments (order_id, payment_id, outlet_id, promised_at) SELECT o.id, p.id, o.outlet_id, now() FROM orders o, payments p;
+			WITH t AS (INSERT INTO ledger_txns (kind, ref_type, ref_id) SELECT 'capture', 'payment', id FROM payments RETURNING id) INSERT INTO ledger_entries SELECT id, 'gateway_clearing', 21000 FROM t UNION ALL SELECT id, 'sales', -21000 FROM t`},
+		{"S4.8 a paid order without a ticket", "pending", "paid order without ticket", insertOrderAs("pays, status, paid_at", "'nothing', 'paid', now()", "subtotal_paise = 0, cgst_paise = 0, sgst_paise = 0, amount_paise = 0")},
+		{"INV-30 a captured payment not in the ledger", "authorized", "captured payment not in the ledger", `UPDATE payments SET gw_status = 'captured', disposition = 'refund', reason = 'review', refund_reserved_paise = amount_paise, decided_at = now();
+			INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by) SELECT gen_random_uuid(), id, order_id, amount_paise, 'auto', 'review', 'shop' FROM payments`},
+		{"two claims with one token", "pending", "gateway_claims_token_key", `INSERT INTO gateway_claims SELECT order_id, generation, attempt + 1, token, receipt, 'released', claimed_at, expires_at, NULL, 0, now() FROM gateway_claims`},
+		{"a claim that is over and open", "pending", "gateway_claims_check", `UPDATE gateway_claims SET closed_at = now()`},
+		{"a doubtful claim nobody looks at", "pending", "gateway_claims_check1", `UPDATE gateway_claims SET state = 'unknown'`},
+		{"a released claim that comes to life", "pending", "claim released -> open is not allowed", `UPDATE gateway_claims SET state = 'released', closed_at = now(); UPDATE gateway_claims SET state = 'open', closed_at = NULL`},
+		{"INV-23 a claim forgotten", "pending", "gateway_claims is append-only", `DELETE FROM gateway_claims`},
+		{"a gateway order of 99 paise", "pending", "gateway_orders_amount_paise_check", `INSERT INTO gateway_orders (razorpay_order_id, order_id, generation, receipt, amount_paise, currency, state, learned_via) SELECT 'order_GUARD00000009', id, 1, 'r', 99, 'INR', 'current', 'create' FROM orders`},
+		{"a gateway order forgotten", "authorized", "gateway_orders is append-only", `DELETE FROM gateway_orders`},
+		{"S2.25 a superseded gateway order in browsers' hands again", "authorized", "gateway_order superseded -> current is not allowed", `UPDATE gateway_orders SET state = 'superseded'; UPDATE gateway_orders SET state = 'current'`},
+		{"a payment without a gateway order", "authorized", "payments_ids_check", `INSERT INTO payments (razorpay_payment_id, order_id, amount_paise, currency, gw_status, first_source) SELECT 'pay_GUARD000000002', id, 100, 'INR', 'created', 'sweep' FROM orders`},
+		{"INV-20 a payment under an order that is not its gateway order's", "authorized", "payments_razorpay_order_id_order_id_fkey", copyOrder("number = 2") + `; INSERT INTO payments (razorpay_payment_id, razorpay_order_id, order_id, amount_paise, currency, gw_status, first_source) SELECT 'pay_GUARD000000002', p.razorpay_order_id, max(o.id), 100, 'INR', 'created', 'sweep' FROM payments p, orders o GROUP BY 2`},
+		{"a decision without its time", "authorized", "payments_decided_at_check", fmt.Sprintf(secondPayment, ", disposition", "'captured', 'sweep', 'kept'")},
+		{"INV-10 a fee borne by the customer of money that is not kept", "authorized", "payments_customer_fee_check", `UPDATE payments SET customer_fee_paise = 1`},
+		{"S1.28 money the gateway returned captured after all", "authorized", "payment voided -> captured is not allowed", `UPDATE payments SET gw_status = 'voided'; UPDATE payments SET gw_status = 'captured', disposition = 'refund', reason = 'review', refund_reserved_paise = amount_paise, decided_at = now()`},
+		{"INV-8 another road for a payment", "authorized", "payment facts are final", `UPDATE payments SET first_source = 'recon'`},
+		{"INV-1 two payments kept by one order", "paid", "payments_one_kept_key", fmt.Sprintf(secondPayment, ", disposition, decided_at", "'captured', 'sweep', 'kept', now()")},
+		{"a ticket of another payment", "paid", "fulfilment facts are final", `UPDATE fulfilments SET payment_id = NULL`},
+		{"a ticket torn up", "paid", "fulfilments is append-only", `DELETE FROM fulfilments`},
+		{"INV-25 two automatic refunds of one payment", "returned", "refunds_one_auto_key", fmt.Sprintf(secondRefund, "'auto', 'x', 'shop', 'requested', NULL, NULL::uuid")},
+		{"two successors of one refund", "returned", "refunds_retry_of_key", fmt.Sprintf(secondRefund, "'auto', 'x', 'shop', 'requested', NULL, id") + `, generate_series(1, 2)`},
+		{"INV-26 one gateway refund for two of ours", "returned", "refunds_razorpay_refund_id_key", fmt.Sprintf(secondRefund, "'staff', 'x', 'shop', 'submitted', 'rfnd_GUARD00000001', NULL::uuid") + `, generate_series(1, 2)`},
+		{"a refund submitted without Razorpay's id", "returned", "refunds_known_check", `UPDATE refunds SET status = 'submitted'`},
+		{"a processed refund asked for again", "returned", "refund processed -> requested is not allowed", `UPDATE refunds SET status = 'processed', razorpay_refund_id = 'rfnd_GUARD00000001'; UPDATE refunds SET status = 'requested'`},
+		{"INV-26 another id for a known refund", "returned", "refund facts are final", `UPDATE refunds SET status = 'submitted', razorpay_refund_id = 'rfnd_GUARD00000001'; UPDATE refunds SET razorpay_refund_id = 'rfnd_GUARD00000002'`},
+		{"S1.15 another amount for a refund", "refunding", "refund facts are final", `UPDATE refunds SET amount_paise = amount_paise - 1`},
+		{"a refund forgotten", "refunding", "refunds is append-only", `DELETE FROM refunds`},
+		{"INV-5 the reserve let go while a refund lives", "refunding", "reserved is not what the refunds sum to", `UPDATE payments SET refund_reserved_paise = 0`},
+		{"INV-13 a cancelled order whose ticket comes back", "refunding", "fulfilment cancelled -> queued is not allowed", `UPDATE fulfilments SET status = 'queued'`},
+		{"C3 a cancelled order paid again", "refunding", "order cancelled -> paid is not allowed", `UPDATE orders SET status = 'paid'`},
+		{"two lines of one account", "paid", "ledger_entries_pkey", `INSERT INTO ledger_entries SELECT txn_id, account, -amount_paise FROM ledger_entries`},
+		{"an entry of nothing", "paid", "ledger_entries_amount_paise_check", `INSERT INTO ledger_entries SELECT txn_id, 'sales_returns', 0 FROM ledger_entries`},
+		{"INV-29 a third line that unbalances", "paid", "ledger transaction unbalanced", `INSERT INTO ledger_entries SELECT DISTINCT txn_id, 'sales_returns', 1 FROM ledger_entries`},
+		{"INV-34 a transaction renamed", "paid", "ledger_txns is append-only", `UPDATE ledger_txns SET ref_id = '0'`},
+		{"INV-39 a dead event nobody was told of", "paid", "webhook_events_check", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, status) VALUES ('razorpay', 'a', '', 'x', 'dead')`},
+		{"C2 processed without a time", "paid", "webhook_events_check1", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, status) VALUES ('razorpay', 'a', '', 'x', 'processed')`},
+		{"a letter sent at no time", "paid", "outbox_check", `UPDATE outbox SET status = 'sent'`},
+		{"INV-44 an audit line changed", "refunding", "audit is append-only", `UPDATE audit SET actor = 'shop'`},
+		{"one matter twice on the attention list", "paid", "staff_tasks_open_key", `INSERT INTO staff_tasks (kind, ref, detail) VALUES ('x', 'y', ''), ('x', 'y', '')`},
+	} {
+		err := rows[c.state].InTx(t.Context(), func(tx *Store) error {
+			for _, statement := range strings.Split(c.sql, ";") {
+				if err := tx.exec(t.Context(), statement).Error; err != nil {
+					return err
+				}
+			}
+			if err := tx.exec(t.Context(), `SET CONSTRAINTS ALL IMMEDIATE`).Error; err != nil {
+				return err
+			}
+			return undone
+		})
+		switch {
+		case errors.Is(err, undone):
+			t.Errorf("%s: it was let through", c.name)
+		case err == nil || !strings.Contains(err.Error(), c.guard):
+			t.Errorf("%s: refused by something else: %v", c.name, err)
+		}
+	}
+	for state, s := range rows {
+		if broken, err := s.ListBroken(t.Context()); err != nil || len(broken) > 0 {
+			t.Errorf("%s: %v %v", state, broken, err)
+		}
+	}
+	// What is written down by itself: every state, with who did it, and every movement of a dish.
+	s := rows["refunding"]
+	if got := mustRead[string](t, s, `SELECT string_agg(subject || ' ' || COALESCE(was || '>', '') || became || ' ' || actor, ', ' ORDER BY id) FROM status_changes`); got !=
+		"order pending shop, payment authorized shop, payment authorized>captured/kept shop, order pending>paid shop, fulfilment queued shop, fulfilment queued>cancelled customer, refund requested customer, order paid>cancelled customer" {
+		t.Error(got)
+	}
+	if got := mustRead[string](t, s, `SELECT string_agg(kind || ' ' || initial || ' ' || held || ' ' || sold, ', ' ORDER BY id) FROM stock_movements`); got != "set 10 0 0, hold 0 2 0, sell 0 -2 2, unsell 0 0 -2" {
+		t.Error(got)
+	}
 }
 
 // S1.29, S1.30, S2.22, S2.32, S4.4, S4.5: of two who move the same row at once, without even taking the order's lock, one does and the
