@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/url"
 	"strings"
@@ -17,7 +18,8 @@ import (
 // page and not half a page.
 func (a *App) render(c *fiber.Ctx, status int, component templ.Component) error {
 	var page bytes.Buffer
-	if err := component.Render(c.UserContext(), &page); err != nil {
+	// Rendering asks nobody anything, so it may also answer a request whose time is up: that is when it has to say so.
+	if err := component.Render(context.WithoutCancel(c.UserContext()), &page); err != nil {
 		return fmt.Errorf("render %s: %w", c.Route().Path, err)
 	}
 	c.Set(fiber.HeaderContentType, fiber.MIMETextHTMLCharsetUTF8)
