@@ -36,8 +36,7 @@ func (f form) get(name string) string {
 	return f.values[name][0]
 }
 
-func (f form) has(name string) bool     { return len(f.values[name]) > 0 }
-func (f form) all(name string) []string { return f.values[name] }
+func (f form) has(name string) bool { return len(f.values[name]) > 0 }
 
 // readForm reads the body as a form with these fields and nothing else. An unknown field, a price say, is refused and not ignored, and
 // so are repeated ones, over-long values, control characters, NUL and what is not UTF-8; then nothing may be written.
