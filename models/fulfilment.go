@@ -80,8 +80,12 @@ func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to stri
 			allowed = allowed || next == to
 		}
 		err := error(ErrNotFound)
+		stamp := to + "_at = shop_now()"
+		if to == TicketQueued {
+			stamp = "accepted_at = NULL" // queued_at is when it was paid, and never changes
+		}
 		if allowed {
-			err = tx.one(ctx, &f, `UPDATE fulfilments SET status = ?, `+to+`_at = shop_now() WHERE order_id = ? AND status = ? AND (?::bigint IS NULL OR outlet_id = ?) RETURNING *`,
+			err = tx.one(ctx, &f, `UPDATE fulfilments SET status = ?, `+stamp+` WHERE order_id = ? AND status = ? AND (?::bigint IS NULL OR outlet_id = ?) RETURNING *`,
 				to, orderID, from, by.OutletID, by.OutletID)
 		}
 		if errors.Is(err, ErrNotFound) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -80,6 +81,7 @@ type Schedule struct {
 	Outlet   Outlet
 	Hours    []OutletHours
 	Closures []OutletClosure
+	Ended    []time.Time // when windows opened that staff closed early (CloseKitchen); later ones are not touched
 }
 
 // At says whether orders may be placed at t, and if not why and when again. It is pure; days and hours are India's.
@@ -95,6 +97,9 @@ func (s Schedule) At(t time.Time) Opening {
 		day := dayOf(t).AddDate(0, 0, n)
 		reason, dayClosed := s.closedOn(day)
 		for _, w := range s.windowsOf(day) {
+			if slices.ContainsFunc(s.Ended, w.OpensAt.Equal) {
+				continue
+			}
 			runs := !t.Before(w.OpensAt) && t.Before(w.ClosesAt)
 			switch {
 			case dayClosed:
@@ -189,6 +194,9 @@ func (s *Store) findScheduleNow(ctx context.Context, outletID int64) (schedule S
 	}
 	if err = s.read(ctx, &schedule.Closures, `SELECT * FROM outlet_closures WHERE outlet_id = ? ORDER BY closed_on`, outletID); err != nil {
 		return schedule, now, fmt.Errorf("closures of outlet %d: %w", outletID, err)
+	}
+	if err = s.read(ctx, &schedule.Ended, `SELECT opens_at FROM kitchen_slots WHERE outlet_id = ? AND closed_at IS NOT NULL AND accept_until > shop_now() - interval '2 days'`, outletID); err != nil {
+		return schedule, now, fmt.Errorf("closed windows of outlet %d: %w", outletID, err)
 	}
 	return schedule, row.Now, nil
 }

@@ -187,6 +187,27 @@ func TestPlaceOrder(t *testing.T) {
 			t.Error("something was written, or the cart was lost")
 		}
 	})
+	t.Run("C032 C033 a kitchen that staff closed is closed for the menu's banner, the review and placing alike", func(t *testing.T) {
+		t.Parallel()
+		c := openShop(t, standin.Options{}).newCustomer().add("samosa", 2)
+		c.place() // the window's row exists from the first order on
+		c.add("samosa", 1)
+		in := c.checkout()
+		must(t, c.store.CloseKitchen(t.Context(), c.outlet.ID, 1))
+		schedule, err := c.store.FindSchedule(t.Context(), c.outlet.ID)
+		must(t, err)
+		now, err := c.store.Now(t.Context())
+		must(t, err)
+		if opening := schedule.At(now); opening.Open || opening.Next.OpensAt.IsZero() {
+			t.Errorf("the banner says %+v", opening)
+		}
+		if _, err := c.cashier.PlaceOrder(t.Context(), in); !errors.Is(err, models.ErrClosed) {
+			t.Errorf("placing: %v", err)
+		}
+		if c.count(`SELECT count(*) FROM orders`) != 1 {
+			t.Error("an order was placed")
+		}
+	})
 	t.Run("C046 a bill below one rupee is refused with a reason, one of a rupee is placed", func(t *testing.T) {
 		t.Parallel()
 		c := openShop(t, standin.Options{}).newCustomer().add("samosa", 1)

@@ -2,9 +2,11 @@ package payments
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -138,12 +140,22 @@ func (w *world) press() {
 	in := c.checkout()
 	for range 1 + w.rng.IntN(2) {
 		o, err := w.cashier.PlaceOrder(ctx, in)
-		if err != nil {
-			return // sold out, empty, changed: told to the customer
+		if err != nil && models.IsCustomerProblem(err) || w.only(err, models.ErrKeyReused, models.ErrBillChanged) {
+			return
 		}
 		w.orders = append(w.orders, o)
-		_, _ = w.cashier.OpenGatewayOrder(ctx, o) // preparing or refused: asked again by a later press
+		_, err = w.cashier.OpenGatewayOrder(ctx, o)
+		w.only(err, models.ErrPreparing, ErrNoGateway, models.ErrBadMove, models.ErrTooLate)
 	}
+}
+
+// only fails the test on an error that is not one of those a customer or cook is told of. It reports whether there was one.
+func (w *world) only(err error, told ...error) bool {
+	w.t.Helper()
+	if err != nil && !slices.ContainsFunc(told, func(known error) bool { return errors.Is(err, known) }) {
+		w.t.Error(err)
+	}
+	return err != nil
 }
 
 // handed are the gateway orders a browser was given: only those can be paid.
@@ -204,7 +216,8 @@ func (w *world) report() {
 	if w.rng.IntN(10) == 0 {
 		slip.RazorpaySignature = "0" + slip.RazorpaySignature[1:]
 	}
-	_, _ = w.cashier.VerifyCheckout(w.t.Context(), &o, slip, models.ViaVerify)
+	_, err = w.cashier.VerifyCheckout(w.t.Context(), &o, slip, models.ViaVerify)
+	w.only(err, ErrUnconfirmed, ErrBadSignature)
 }
 
 // tell: one of the gateway's webhooks arrives, an old one as likely as a new one.
@@ -218,7 +231,8 @@ func (w *world) tell() {
 func (w *world) cancel() {
 	if o, found := pick(w.rng, w.orders); found {
 		by := []string{models.ActorCustomer, models.StaffActor(w.cook.ID)}[w.rng.IntN(2)]
-		_, _ = w.cashier.CancelOrder(w.t.Context(), o.ID, by, "changed_mind") // too late: said
+		_, err := w.cashier.CancelOrder(w.t.Context(), o.ID, by, "changed_mind")
+		w.only(err, models.ErrTooLate)
 	}
 }
 
@@ -234,7 +248,8 @@ func (w *world) work() {
 	if w.rng.IntN(6) == 0 {
 		to = models.FulfilmentBack(ticket.Fulfilment.Status)
 	}
-	_, _ = w.store.MoveFulfilment(w.t.Context(), ticket.Order.ID, ticket.Fulfilment.Status, to, w.cook)
+	_, err = w.store.MoveFulfilment(w.t.Context(), ticket.Order.ID, ticket.Fulfilment.Status, to, w.cook)
+	w.only(err, models.ErrBadMove)
 }
 
 // clock: time passes.

@@ -138,7 +138,7 @@ func ErrorPage(v ErrorView) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = layout(v.Page).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = layout(errorTab(v)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -206,6 +206,15 @@ func ErrorToast(v ErrorView) templ.Component {
 		}
 		return nil
 	})
+}
+
+// errorTab names the fault in the title of the tab, where no page has named itself.
+func errorTab(v ErrorView) Page {
+	p := v.Page
+	if p.Title == "" {
+		p.Title = errorTitle(v.Status)
+	}
+	return p
 }
 
 func errorTitle(status int) string {

@@ -48,6 +48,24 @@ func moveLabel(t models.Ticket) string {
 	}
 }
 
+// recallLabel names the step back that a ticket allows; empty where there is none.
+func recallLabel(v StaffOrderView) string {
+	if v.Ticket == nil || v.Order.Status != models.OrderPaid {
+		return ""
+	}
+	switch models.FulfilmentBack(v.Ticket.Status) {
+	case models.TicketQueued:
+		return "Back to new"
+	case models.TicketAccepted:
+		return "Back to accepted"
+	case models.TicketPreparing:
+		return "Back to preparing"
+	case models.TicketReady:
+		return "Back to ready"
+	}
+	return ""
+}
+
 // urgency is a ticket's colour and words: green, amber from 60 % of the promised time, red and the word "late" past it.
 type urgency struct{ class, icon, text string }
 
@@ -133,6 +151,9 @@ func ticketStatusName(status string) string {
 
 // mayCancelTicket reports whether staff can still cancel: everything but what has left the kitchen or is closed already.
 func mayCancelTicket(v StaffOrderView) bool {
+	if !v.Staff.MayRefund() {
+		return false
+	}
 	if v.Order.Status == models.OrderPending {
 		return true
 	}
