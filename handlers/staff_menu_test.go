@@ -118,7 +118,7 @@ func TestCloseKitchen(t *testing.T) {
 		if _, err := k.try(basket{}); !errors.Is(err, models.ErrClosed) {
 			t.Errorf("placing after closing = %v, want ErrClosed", err)
 		}
-		b.post("/staff/close", "outlet", k.outlet.Slug, "confirm", "yes").is(303) // again
+		b.post("/staff/close", "outlet", k.outlet.Slug, "confirm", "yes").is(409) // again: it is closed already
 		if n := k.count(`SELECT count(*) FROM audit WHERE action = 'close_kitchen' AND actor = $1`, models.StaffActor(asha.ID)); n != 1 {
 			t.Errorf("%d closings in the audit, want one", n)
 		}
