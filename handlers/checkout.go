@@ -179,7 +179,7 @@ func (a *App) refuseOrder(c *fiber.Ctx, in payments.Checkout, fields views.Check
 		return a.askAgain(c, in.Session, fields, fiber.StatusUnprocessableEntity, map[string]string{"pin": "We do not deliver to this PIN code."}, "")
 	case errors.As(cause, &delivery):
 		return a.askAgain(c, in.Session, fields, fiber.StatusUnprocessableEntity, nil, "")
-	case models.IsCustomerProblem(cause) && !errors.Is(cause, models.ErrTooSmall): // the page shows all of these but the last
+	case models.IsCustomerProblem(cause): // the page shows each of these
 		a.note(c, cause)
 		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, nil, "")
 	}

@@ -161,10 +161,7 @@ func (a *App) orderView(c *fiber.Ctx, order models.Order) (views.OrderView, erro
 	if view.Refunds, err = a.store.ListRefunds(ctx, order.ID); err != nil {
 		return view, err
 	}
-	hinted, err := a.store.IsHinted(ctx, order.ID)
-	if hinted {
-		view.HintedAt = &view.Page.Now
-	}
+	view.HintedAt, err = a.store.HintedAt(ctx, order.ID)
 	return view, err
 }
 

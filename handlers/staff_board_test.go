@@ -154,7 +154,7 @@ func TestTwoMembersOneTicket(t *testing.T) {
 			for i := range cap(statuses) {
 				b := []*browser{asha, ravi}[i%2]
 				group.Go(func() {
-					statuses <- b.send(orderPath(o, "/move"), htmx, csrfField, b.csrf, "from", "queued", "to", "accepted").status
+					statuses <- b.send(orderPath(o, "/move"), htmx, csrfField, b.token(), "from", "queued", "to", "accepted").status
 				})
 			}
 			group.Wait()
@@ -178,10 +178,10 @@ func TestTwoMembersOneTicket(t *testing.T) {
 			var accepted, cancelled answer
 			var group sync.WaitGroup
 			group.Go(func() {
-				accepted = ravi.send(orderPath(o, "/move"), htmx, csrfField, ravi.csrf, "from", "queued", "to", "accepted")
+				accepted = ravi.send(orderPath(o, "/move"), htmx, csrfField, ravi.token(), "from", "queued", "to", "accepted")
 			})
 			group.Go(func() {
-				cancelled = asha.send(orderPath(o, "/cancel"), nil, csrfField, asha.csrf, "reason", "the gas is off", "confirm", "yes")
+				cancelled = asha.send(orderPath(o, "/cancel"), nil, csrfField, asha.token(), "reason", "the gas is off", "confirm", "yes")
 			})
 			group.Wait()
 			cancelled.is(303) // an accepted ticket can be refused too

@@ -38,7 +38,7 @@ func TestStaffLogin(t *testing.T) {
 		other.setCookie(staffCookie, first, "/staff")
 		other.setCookie(guestCookie, guest, "/")
 		other.get("/staff").is(200)
-		other.csrf = csrfToken(guest)
+		other.setToken(csrfToken(guest))
 		other.post("/staff/login", "login", "asha", "password", kitchenPassword).is(303)
 		if second := other.cookie(staffCookie); second == first || second == "" {
 			t.Errorf("token after a second login = %q, was %q", second, first)
@@ -83,8 +83,8 @@ func TestStaffLogin(t *testing.T) {
 		b.send("/staff/login", nil, "login", "asha", "password", kitchenPassword).is(403).says("error", "open for too long")
 		b.get("/staff/login").is(200)
 		b.post("/staff/login", "login", "asha", "password", kitchenPassword, "next", "https://evil.example/").is(400)
-		b.send("/staff/login", []string{"Sec-Fetch-Site", "cross-site"}, csrfField, b.csrf, "login", "asha", "password", kitchenPassword).is(403)
-		b.send("/staff/login?next=//evil.example", nil, csrfField, b.csrf, "login", "asha", "password", kitchenPassword).is(400)
+		b.send("/staff/login", []string{"Sec-Fetch-Site", "cross-site"}, csrfField, b.token(), "login", "asha", "password", kitchenPassword).is(403)
+		b.send("/staff/login?next=//evil.example", nil, csrfField, b.token(), "login", "asha", "password", kitchenPassword).is(400)
 		if n := k.count(`SELECT count(*) FROM login_attempts`); n != 0 || b.cookie(staffCookie) != "" {
 			t.Errorf("%d tries counted, cookie %q, want none", n, b.cookie(staffCookie))
 		}
@@ -121,7 +121,7 @@ func TestStaffLoginIsRateLimited(t *testing.T) {
 	var group sync.WaitGroup
 	for range cap(answers) {
 		group.Go(func() {
-			answers <- b.send("/staff/login", nil, csrfField, b.csrf, "login", "asha", "password", "a guess that is wrong").status
+			answers <- b.send("/staff/login", nil, csrfField, b.token(), "login", "asha", "password", "a guess that is wrong").status
 		})
 	}
 	group.Wait()
@@ -151,7 +151,7 @@ func TestStaffLogout(t *testing.T) {
 	token := b.cookie(staffCookie)
 
 	b.get("/staff/logout").is(405)
-	b.send("/staff/logout", []string{"Sec-Fetch-Site", "same-site"}, csrfField, b.csrf).is(403)
+	b.send("/staff/logout", []string{"Sec-Fetch-Site", "same-site"}, csrfField, b.token()).is(403)
 	b.send("/staff/logout", nil, csrfField, "guessed").is(403)
 	b.get("/staff").is(200)
 

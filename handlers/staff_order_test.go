@@ -125,7 +125,7 @@ func TestStaffCancel(t *testing.T) {
 			done := make(chan answer, 2)
 			for _, who := range []*browser{b, other} {
 				go func() {
-					done <- who.send(orderPath(o, "/cancel"), nil, csrfField, who.csrf, "reason", "no gas", "confirm", "yes")
+					done <- who.send(orderPath(o, "/cancel"), nil, csrfField, who.token(), "reason", "no gas", "confirm", "yes")
 				}()
 			}
 			seen := map[int]int{}

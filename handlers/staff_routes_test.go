@@ -55,7 +55,7 @@ func TestStaffGuard(t *testing.T) {
 				kitchenHand.press(path, "reason", "x", "confirm", "yes").is(403)
 			}
 			if line.form {
-				kitchenHand.send(path, []string{"Sec-Fetch-Site", "cross-site"}, csrfField, kitchenHand.csrf).is(403)
+				kitchenHand.send(path, []string{"Sec-Fetch-Site", "cross-site"}, csrfField, kitchenHand.token()).is(403)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -250,7 +251,8 @@ func (k *kitchen) staff(login, name, role string, outletID int64) models.Staff {
 type browser struct {
 	*kitchen
 	client *http.Client
-	csrf   string // of the last page that had a form
+	mu     sync.Mutex
+	csrf   string // of the last page that had a form; token and setToken only
 }
 
 func (k *kitchen) browser() *browser {
@@ -297,9 +299,22 @@ func (b *browser) do(method, path string, body io.Reader, headers ...string) ans
 	must(b.t, err)
 	a := answer{t: b.t, what: method + " " + path, status: res.StatusCode, header: res.Header, body: string(text)}
 	if fields := a.all("input", "name", csrfField); len(fields) > 0 {
-		b.csrf = attribute(fields[0], "value")
+		b.setToken(attribute(fields[0], "value"))
 	}
 	return a
+}
+
+// token is the last page's; requests of one browser may cross.
+func (b *browser) token() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.csrf
+}
+
+func (b *browser) setToken(token string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.csrf = token
 }
 
 var htmx = []string{"HX-Request", "true"}
@@ -312,13 +327,13 @@ func (b *browser) get(path string, headers ...string) answer {
 // post sends a form with the last page's token; fields are name, value, name, value…
 func (b *browser) post(path string, fields ...string) answer {
 	b.t.Helper()
-	return b.send(path, nil, append([]string{csrfField, b.csrf}, fields...)...)
+	return b.send(path, nil, append([]string{csrfField, b.token()}, fields...)...)
 }
 
 // press is post under htmx.
 func (b *browser) press(path string, fields ...string) answer {
 	b.t.Helper()
-	return b.send(path, htmx, append([]string{csrfField, b.csrf}, fields...)...)
+	return b.send(path, htmx, append([]string{csrfField, b.token()}, fields...)...)
 }
 
 func (b *browser) send(path string, headers []string, fields ...string) answer {

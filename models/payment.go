@@ -199,10 +199,11 @@ func (s *Store) ClaimDueHints(ctx context.Context, limit int) (ids []string, err
 	return ids, err
 }
 
-// IsHinted reports whether a browser has named a payment of the order whose truth is not known yet: the page says "confirming".
-func (s *Store) IsHinted(ctx context.Context, orderID int64) (hinted bool, err error) {
-	err = s.one(ctx, &hinted, `SELECT EXISTS (SELECT 1 FROM payment_hints WHERE order_id = ? AND done_at IS NULL)`, orderID)
-	return hinted, err
+// HintedAt says since when a browser has named a payment of the order whose truth is not known yet: the page says "confirming", and
+// after a minute "slow". nil: there is none.
+func (s *Store) HintedAt(ctx context.Context, orderID int64) (since *time.Time, err error) {
+	err = s.one(ctx, &since, `SELECT min(created_at) FROM payment_hints WHERE order_id = ? AND done_at IS NULL`, orderID)
+	return since, err
 }
 
 // RecordBreak notes money or orders at the gateway that this shop cannot place. Safe to repeat.

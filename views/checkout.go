@@ -16,6 +16,9 @@ func deliveryProblem(v CheckoutView, why string) *models.ErrDelivery {
 	return nil
 }
 
+// tooSmall says that the bill is below what the gateway takes.
+func tooSmall(v CheckoutView) bool { return errors.Is(v.Problem, models.ErrTooSmall) }
+
 func deliveryAnchor(v CheckoutView) string {
 	if deliveryProblem(v, "minimum") != nil {
 		return "minimum"

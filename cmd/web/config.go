@@ -16,14 +16,15 @@ import (
 
 // Config is everything the program is told from outside. Nothing else reads the environment.
 type Config struct {
-	DatabaseURL string // DATABASE_URL
-	ListenAddr  string // LISTEN_ADDR, 127.0.0.1:8080 if unset
-	MetricsAddr string // METRICS_ADDR, no metrics if unset; never the public address
-	PublicURL   string // PUBLIC_URL: the shop's address as customers see it, without a slash at the end
-	SMTPURL     string // SMTP_URL: smtp://user:password@host:587
-	MailDir     string // MAIL_DIR: letters become files here when there is no SMTP_URL
-	APIURL      string // RAZORPAY_API_URL, Razorpay's own if unset
-	CheckoutURL string // RAZORPAY_CHECKOUT_URL, Razorpay's own if unset
+	DatabaseURL string   // DATABASE_URL
+	ListenAddr  string   // LISTEN_ADDR, 127.0.0.1:8080 if unset
+	MetricsAddr string   // METRICS_ADDR, no metrics if unset; never the public address
+	PublicURL   string   // PUBLIC_URL: the shop's address as customers see it, without a slash at the end
+	SMTPURL     string   // SMTP_URL: smtp://user:password@host:587
+	MailDir     string   // MAIL_DIR: letters become files here when there is no SMTP_URL
+	APIURL      string   // RAZORPAY_API_URL, Razorpay's own if unset
+	CheckoutURL string   // RAZORPAY_CHECKOUT_URL, Razorpay's own if unset
+	Proxies     []string // TRUSTED_PROXIES, separated by commas: addresses or networks whose X-Forwarded-For names the visitor
 	Payments    payments.Settings
 }
 
@@ -56,6 +57,7 @@ func readConfig(getenv func(string) string) (Config, error) {
 			RefundSpeed: "normal", SweepPause: sweepPause,
 		},
 	}
+	c.Proxies = strings.FieldsFunc(get("TRUSTED_PROXIES", ""), func(r rune) bool { return r == ',' || r == ' ' })
 	var faults []error
 	fault := func(bad bool, format string, args ...any) {
 		if bad {
@@ -66,6 +68,7 @@ func readConfig(getenv func(string) string) (Config, error) {
 	fault(c.DatabaseURL == "", "DATABASE_URL is missing: the address of a PostgreSQL database")
 	fault(!isAddr(c.ListenAddr), "LISTEN_ADDR is not host:port")
 	fault(c.MetricsAddr != "" && !isAddr(c.MetricsAddr), "METRICS_ADDR is not host:port")
+	fault(slices.ContainsFunc(c.Proxies, func(p string) bool { return !isNetwork(p) }), "TRUSTED_PROXIES is not a list of addresses or networks such as 10.0.0.0/8")
 	fault(c.MetricsAddr != "" && c.MetricsAddr == c.ListenAddr, "METRICS_ADDR must not be the public address")
 	fault(c.PublicURL == "", "PUBLIC_URL is missing: the shop's address as customers see it")
 	fault(c.PublicURL != "" && !isWebURL(c.PublicURL), "PUBLIC_URL is not http(s)://host without a path")
@@ -91,6 +94,11 @@ func readConfig(getenv func(string) string) (Config, error) {
 func isAddr(s string) bool {
 	_, port, err := net.SplitHostPort(s)
 	return err == nil && port != ""
+}
+
+func isNetwork(s string) bool {
+	_, _, err := net.ParseCIDR(s)
+	return err == nil || net.ParseIP(s) != nil
 }
 
 func isWebURL(s string) bool {

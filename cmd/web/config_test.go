@@ -51,6 +51,8 @@ func TestReadConfig(t *testing.T) {
 		"a key of no mode":                    {map[string]string{"RAZORPAY_KEY_ID": "rzp_abcdefgh"}, "RAZORPAY_KEY_ID"},
 		"a public address with a path":        {map[string]string{"PUBLIC_URL": "https://shop.example/order"}, "PUBLIC_URL"},
 		"metrics on the public address":       {map[string]string{"LISTEN_ADDR": ":80", "METRICS_ADDR": ":80"}, "METRICS_ADDR"},
+		"a proxy that is no address":          {map[string]string{"TRUSTED_PROXIES": "10.0.0.0/8, nginx"}, "TRUSTED_PROXIES"},
+		"proxies":                             {map[string]string{"TRUSTED_PROXIES": "10.0.0.0/8, ::1"}, ""},
 		"an account that is none":             {map[string]string{"RAZORPAY_ACCOUNT_ID": "merchant"}, "RAZORPAY_ACCOUNT_ID"},
 	} {
 		t.Run(name, func(t *testing.T) {

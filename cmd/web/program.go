@@ -100,7 +100,7 @@ func start(ctx context.Context, cfg Config, opt options) (p *program, err error)
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	p.app = handlers.New(handlers.Config{
 		PublicURL: cfg.PublicURL, KeyID: cfg.Payments.KeyID, TestMode: cfg.Payments.Mode() == "test",
-		CheckoutURL: cfg.CheckoutURL, HostedURL: cfg.APIURL + "/v1/checkout/embedded", CSPHosts: cfg.checkoutHosts(),
+		CheckoutURL: cfg.CheckoutURL, HostedURL: cfg.APIURL + "/v1/checkout/embedded", CSPHosts: cfg.checkoutHosts(), TrustedProxies: cfg.Proxies,
 	}, handlers.Deps{
 		Store: p.store, Cashier: cashier, Hub: p.hub, Log: opt.log, Now: time.Now, Jobs: jobPages, Registry: registry, Ready: p.ready, WorkersAlive: p.workers.Alive,
 	})
