@@ -49,7 +49,7 @@ func StaffAttentionPage(v StaffAttentionView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = staffNav(v.Page, "attention").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = logOut(v.Page).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
