@@ -350,8 +350,8 @@ func TestBillBelowOneRupee(t *testing.T) {
 	s.exec(`UPDATE items SET price_paise = 40 WHERE slug = 'samosa'`)
 	b.put("samosa", 1)
 	form := b.review("way", "pickup")
-	b.send(ask{path: "/checkout", form: form}).is(409).shows("error", "₹1")
-	b.send(ask{path: "/checkout", form: form, header: map[string]string{"HX-Request": "true"}}).is(409).shows("error", "₹1")
+	b.send(ask{path: "/checkout", form: form}).is(409).shows("too-small", "₹1")
+	b.send(ask{path: "/checkout", form: form, header: map[string]string{"HX-Request": "true"}}).is(409).shows("too-small", "₹1")
 	if got := s.rows(); got != "0 orders, 0 items, 0 gateway orders" {
 		t.Error(got)
 	}

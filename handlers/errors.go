@@ -59,8 +59,8 @@ var answers = []struct {
 }
 
 const (
-	busySentence  = "We cannot answer just now, sorry. Nothing was changed; please try again in a minute."
-	faultSentence = "Something went wrong on our side, sorry. Nothing was charged; please try again."
+	busySentence  = "We cannot answer just now, sorry. Please try again in a minute; if you have paid, do not pay again."
+	faultSentence = "Something went wrong on our side, sorry. Please try again in a minute; if you have paid, do not pay again."
 )
 
 // explain gives an error's status and the sentence a visitor sees. It never shows an error's own text, but for the ones written for people.
@@ -84,7 +84,7 @@ func explain(err error) (status int, sentence string) {
 		}
 	}
 	switch {
-	case errors.As(err, &network):
+	case errors.As(err, &network), models.IsUnavailable(err):
 		return 503, busySentence
 	case errors.As(err, &refused):
 		return refused.Code, refusalSentence(refused.Code)

@@ -173,7 +173,7 @@ func (a *App) leftToRefund(c *fiber.Ctx, order models.Order) (models.Paise, erro
 	}
 	for _, p := range payments {
 		if p.IsKept() {
-			return p.AmountPaise - p.CustomerFeePaise - p.RefundReservedPaise, nil
+			return max(p.AmountPaise-p.CustomerFeePaise-p.RefundReservedPaise, 0), nil // more may have gone back: the fee, by another hand
 		}
 	}
 	return 0, nil

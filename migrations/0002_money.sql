@@ -252,7 +252,9 @@ CREATE TABLE fulfilments (                                  -- the kitchen ticke
   accepted_at  timestamptz, preparing_at timestamptz, ready_at timestamptz, handed_over_at timestamptz, cancelled_at timestamptz,
   FOREIGN KEY (payment_id, order_id, kept) REFERENCES payments (id, order_id, disposition)
 );
-CREATE INDEX fulfilments_board ON fulfilments (outlet_id, queued_at) WHERE status IN ('queued','accepted','preparing','ready');
+CREATE INDEX fulfilments_board ON fulfilments (queued_at) WHERE status IN ('queued','accepted','preparing','ready');
+CREATE INDEX fulfilments_handed_over ON fulfilments (handed_over_at) WHERE status = 'handed_over';
+CREATE INDEX fulfilments_cancelled ON fulfilments (cancelled_at) WHERE status = 'cancelled';
 
 CREATE TABLE refunds (
   id                 uuid PRIMARY KEY,                                          -- = idempotency header = receipt
@@ -331,6 +333,7 @@ CREATE TABLE payment_hints (                                -- a browser told us
   created_at      timestamptz NOT NULL DEFAULT shop_now(),
   done_at         timestamptz
 );
+CREATE INDEX payment_hints_order ON payment_hints (order_id);
 CREATE INDEX payment_hints_open ON payment_hints (next_attempt_at) WHERE done_at IS NULL;
 
 CREATE TABLE outbox (                                       -- one row per letter that goes out once; its job sets sent_at

@@ -263,7 +263,7 @@ BEGIN
   SELECT * INTO o FROM orders WHERE id = NEW.id;
   IF o.status = 'paid' AND NOT EXISTS (SELECT 1 FROM fulfilments f WHERE f.order_id = o.id AND f.status <> 'cancelled') THEN PERFORM refuse_commit('paid order without ticket', o.id); END IF;
   IF o.status = 'cancelled' AND o.paid_payment_id IS NOT NULL AND NOT EXISTS (
-       SELECT 1 FROM payments p JOIN fulfilments f ON f.order_id = o.id WHERE p.id = o.paid_payment_id AND p.refund_reserved_paise = p.amount_paise - p.customer_fee_paise AND f.status = 'cancelled')
+       SELECT 1 FROM payments p JOIN fulfilments f ON f.order_id = o.id WHERE p.id = o.paid_payment_id AND p.refund_reserved_paise >= p.amount_paise - p.customer_fee_paise AND f.status = 'cancelled')
   THEN PERFORM refuse_commit('order cancelled but its money kept', o.id); END IF;
   IF o.status IN ('cancelled', 'expired') AND EXISTS (SELECT 1 FROM stock_holds h WHERE h.order_id = o.id AND h.state <> 'released')
   THEN PERFORM refuse_commit('closed order holds stock', o.id); END IF;

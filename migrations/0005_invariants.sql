@@ -23,7 +23,7 @@ UNION ALL SELECT 'INV-11', o.id, 'paid without kept payment or live ticket' FROM
 UNION ALL SELECT 'INV-11', p.order_id, 'kept payment ' || p.id || ' is not its order''s' FROM payments p JOIN orders o ON o.id = p.order_id WHERE p.disposition = 'kept' AND o.paid_payment_id IS DISTINCT FROM p.id
 UNION ALL SELECT 'INV-12', f.order_id, 'ticket without kept payment' FROM fulfilments f JOIN orders o ON o.id = f.order_id WHERE o.pays <> 'nothing' AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.id = f.payment_id AND p.order_id = f.order_id AND p.disposition = 'kept')
 UNION ALL SELECT 'INV-13', o.id, 'cancelled after paid, money kept or ticket live' FROM orders o JOIN payments p ON p.id = o.paid_payment_id JOIN fulfilments f ON f.order_id = o.id
-  WHERE o.status = 'cancelled' AND (p.refund_reserved_paise <> p.amount_paise - p.customer_fee_paise OR f.status <> 'cancelled')
+  WHERE o.status = 'cancelled' AND (p.refund_reserved_paise < p.amount_paise - p.customer_fee_paise OR f.status <> 'cancelled')
 UNION ALL SELECT 'INV-14', o.id, o.status || ' with kept payment or ticket' FROM orders o WHERE (o.status IN ('pending', 'expired') OR (o.status = 'cancelled' AND o.paid_payment_id IS NULL AND o.pays <> 'nothing'))
   AND (EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.disposition = 'kept') OR EXISTS (SELECT 1 FROM fulfilments f WHERE f.order_id = o.id))
 UNION ALL SELECT 'INV-15', order_id, 'order went ' || was || ' to ' || became FROM status_changes WHERE subject = 'order' AND was IS NOT NULL AND (was, became) NOT IN (('pending', 'paid'), ('pending', 'cancelled'), ('pending', 'expired'), ('paid', 'cancelled'), ('pending', 'due'), ('due', 'paid'), ('due', 'cancelled'))

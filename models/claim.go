@@ -136,12 +136,12 @@ func (s *Store) HandOut(ctx context.Context, razorpayOrderID string) error {
 // CloseClaim ends a claim whose call has a definite answer without a gateway order: rejected (the gateway refused) or released
 // (it never looked). A claim that is no longer live is left as it is.
 func (s *Store) CloseClaim(ctx context.Context, token, state string) error {
-	return s.exec(ctx, `UPDATE gateway_claims SET state = ?, closed_at = shop_now() WHERE token::text = ? AND state = 'open'`, state, token).Error
+	return s.exec(ctx, `UPDATE gateway_claims SET state = ?, closed_at = shop_now() WHERE token = ?::uuid AND state = 'open'`, state, token).Error
 }
 
 // DoubtClaim marks a claim whose call may or may not have worked. The resolver looks for its receipt.
 func (s *Store) DoubtClaim(ctx context.Context, token string) error {
-	return s.exec(ctx, `UPDATE gateway_claims SET state = 'unknown', resolve_at = shop_now() + interval '5 seconds' WHERE token::text = ? AND state = 'open'`, token).Error
+	return s.exec(ctx, `UPDATE gateway_claims SET state = 'unknown', resolve_at = shop_now() + interval '5 seconds' WHERE token = ?::uuid AND state = 'open'`, token).Error
 }
 
 // lookSchedule is when, after the claim, the resolver looks for its receipt. Lists lag by minutes, so a miss proves nothing; after
@@ -167,10 +167,10 @@ func (s *Store) MissClaim(ctx context.Context, c Claim) error {
 	}
 	for _, after := range lookSchedule {
 		if next := c.ClaimedAt.Add(after); next.After(now) {
-			return s.exec(ctx, `UPDATE gateway_claims SET resolve_at = ? WHERE token::text = ? AND state = 'unknown'`, next, c.Token).Error
+			return s.exec(ctx, `UPDATE gateway_claims SET resolve_at = ? WHERE token = ?::uuid AND state = 'unknown'`, next, c.Token).Error
 		}
 	}
-	return s.exec(ctx, `UPDATE gateway_claims SET state = 'released', closed_at = shop_now() WHERE token::text = ? AND state = 'unknown'`, c.Token).Error
+	return s.exec(ctx, `UPDATE gateway_claims SET state = 'released', closed_at = shop_now() WHERE token = ?::uuid AND state = 'unknown'`, c.Token).Error
 }
 
 // ListGatewayOrders returns all gateway orders of an order, oldest first.

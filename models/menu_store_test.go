@@ -136,7 +136,7 @@ func TestFindMenu(t *testing.T) {
 		}
 		queries.Store(0)
 		mustMenu(t, MenuFilter{})
-		if many := queries.Load(); many != few || many > 8 {
+		if many := queries.Load(); many != few || many > 9 {
 			t.Errorf("%d queries for a few dishes, %d for many", few, many)
 		}
 	})

@@ -83,7 +83,7 @@ func (s *Store) MoveOrder(ctx context.Context, o *Order, to string, why Move) er
 			return err
 		}
 	}
-	if err := s.exec(ctx, `UPDATE sessions SET checkout_key = NULL WHERE checkout_key::text = ?`, o.CheckoutKey).Error; err != nil {
+	if err := s.exec(ctx, `UPDATE sessions SET checkout_key = NULL WHERE checkout_key = ?::uuid`, o.CheckoutKey).Error; err != nil {
 		return err
 	}
 	if from == OrderPaid || to == OrderPaid {

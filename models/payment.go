@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -202,8 +203,11 @@ func (s *Store) ClaimDueHints(ctx context.Context, limit int) (ids []string, err
 // HintedAt says since when a browser has named a payment of the order whose truth is not known yet: the page says "confirming", and
 // after a minute "slow". nil: there is none.
 func (s *Store) HintedAt(ctx context.Context, orderID int64) (since *time.Time, err error) {
-	err = s.one(ctx, &since, `SELECT min(created_at) FROM payment_hints WHERE order_id = ? AND done_at IS NULL`, orderID)
-	return since, err
+	var first sql.NullTime
+	if err = s.one(ctx, &first, `SELECT min(created_at) FROM payment_hints WHERE order_id = ? AND done_at IS NULL`, orderID); err != nil || !first.Valid {
+		return nil, err
+	}
+	return &first.Time, nil
 }
 
 // RecordBreak notes money or orders at the gateway that this shop cannot place. Safe to repeat.

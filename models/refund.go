@@ -95,6 +95,11 @@ func (s *Store) returnKept(ctx context.Context, o Order, by, reason, speed strin
 	if err := s.cancelFulfilment(ctx, o.ID, by); err != nil {
 		return err
 	}
+	if o.PaidPaymentID != nil {
+		if err := s.retryLost(ctx, p); err != nil {
+			return err
+		}
+	}
 	rest := p.AmountPaise - p.CustomerFeePaise - p.RefundReservedPaise
 	if rest <= 0 {
 		return nil
@@ -133,7 +138,7 @@ const refundLease = "60 seconds"
 // ClaimRefund leases one due, requested refund; found is false when it is not due, not requested any more, or somebody else's now.
 func (s *Store) ClaimRefund(ctx context.Context, refundID string) (task RefundTask, found bool, err error) {
 	err = s.one(ctx, &task, `UPDATE refunds r SET attempts = attempts + 1, lease_token = gen_random_uuid(), lease_until = shop_now() + interval '`+refundLease+`'
-		FROM payments p WHERE p.id = r.payment_id AND r.id::text = ? AND r.status = 'requested' AND r.next_attempt_at <= shop_now()
+		FROM payments p WHERE p.id = r.payment_id AND r.id = ?::uuid AND r.status = 'requested' AND r.next_attempt_at <= shop_now()
 		  AND (r.lease_until IS NULL OR r.lease_until < shop_now()) RETURNING r.*, p.razorpay_payment_id`, refundID)
 	if err == ErrNotFound {
 		return task, false, nil
@@ -152,13 +157,13 @@ func (s *Store) ListDueRefunds(ctx context.Context, limit int) (refunds []Refund
 func (s *Store) PostponeRefund(ctx context.Context, task RefundTask, why string) error {
 	return s.exec(ctx, `UPDATE refunds SET lease_token = NULL, lease_until = NULL, last_error = ?,
 			next_attempt_at = shop_now() + least(interval '10 seconds' * 2 ^ least(greatest(attempts - 1, 0), 10), interval '1 hour')
-		WHERE id::text = ? AND status = 'requested' AND lease_token::text = ?`, why, task.ID, task.LeaseToken).Error
+		WHERE id = ?::uuid AND status = 'requested' AND lease_token = ?::uuid`, why, task.ID, task.LeaseToken).Error
 }
 
 // LookAgain sets when a submitted refund is asked about next: hourly on its first day, then every six hours, then daily to day 10.
 func (s *Store) LookAgain(ctx context.Context, refundID string) error {
 	return s.exec(ctx, `UPDATE refunds SET next_attempt_at = shop_now() + CASE WHEN submitted_at > shop_now() - interval '6 hours' THEN interval '1 hour'
-		WHEN submitted_at > shop_now() - interval '2 days' THEN interval '6 hours' ELSE interval '1 day' END WHERE id::text = ? AND status = 'submitted'`, refundID).Error
+		WHEN submitted_at > shop_now() - interval '2 days' THEN interval '6 hours' ELSE interval '1 day' END WHERE id = ?::uuid AND status = 'submitted'`, refundID).Error
 }
 
 // SeenRefund is what the gateway says about one refund.
@@ -200,7 +205,7 @@ func (s *Store) RecordRefund(ctx context.Context, o Order, p Payment, seen SeenR
 	}
 	rank := map[string]int{"requested": 0, "submitted": 1, "processed": 2, "failed": 3, "void": 3}
 	if rank[to] <= rank[r.Status] {
-		err = s.exec(ctx, `UPDATE refunds SET bank_reference = COALESCE(NULLIF(?, ''), bank_reference), razorpay_status = ? WHERE id::text = ? AND status = ?
+		err = s.exec(ctx, `UPDATE refunds SET bank_reference = COALESCE(NULLIF(?, ''), bank_reference), razorpay_status = ? WHERE id = ?::uuid AND status = ?
 			AND (razorpay_status, bank_reference) IS DISTINCT FROM (?, COALESCE(NULLIF(?, ''), bank_reference))`,
 			seen.BankReference, seen.Status, r.ID, r.Status, seen.Status, seen.BankReference).Error
 		return false, err
@@ -208,7 +213,7 @@ func (s *Store) RecordRefund(ctx context.Context, o Order, p Payment, seen SeenR
 	updated := s.exec(ctx, `UPDATE refunds SET status = ?, razorpay_refund_id = ?, razorpay_status = ?, bank_reference = COALESCE(NULLIF(?, ''), bank_reference),
 			lease_token = NULL, lease_until = NULL, last_error = '', next_attempt_at = shop_now() + interval '1 hour', submitted_at = COALESCE(submitted_at, shop_now()),
 			processed_at = CASE WHEN ? THEN shop_now() ELSE processed_at END, failed_at = CASE WHEN ? THEN shop_now() END
-		WHERE id::text = ? AND status = ?`, to, seen.RazorpayRefundID, seen.Status, seen.BankReference, to == "processed", to == "failed", r.ID, r.Status)
+		WHERE id = ?::uuid AND status = ?`, to, seen.RazorpayRefundID, seen.Status, seen.BankReference, to == "processed", to == "failed", r.ID, r.Status)
 	if updated.Error != nil {
 		return false, fmt.Errorf("refund %s: %w", r.ID, updated.Error)
 	}
@@ -240,7 +245,7 @@ func (s *Store) RecordRefund(ctx context.Context, o Order, p Payment, seen SeenR
 func (s *Store) RefuseRefund(ctx context.Context, o Order, refundID, why string, again bool) error {
 	var r Refund
 	err := s.one(ctx, &r, `UPDATE refunds SET status = 'failed', failed_at = shop_now(), last_error = ?, lease_token = NULL, lease_until = NULL
-		WHERE id::text = ? AND status = 'requested' RETURNING *`, why, refundID)
+		WHERE id = ?::uuid AND status = 'requested' RETURNING *`, why, refundID)
 	if err == ErrNotFound {
 		return nil
 	}
@@ -256,11 +261,21 @@ func (s *Store) RefuseRefund(ctx context.Context, o Order, refundID, why string,
 // succeedRefund asks again for what a failed refund did not give back. The successor's id follows from its, so there is one.
 func (s *Store) succeedRefund(ctx context.Context, o Order, r Refund, why string) error {
 	var tries int
-	if err := s.one(ctx, &tries, `WITH RECURSIVE chain AS (SELECT id, retry_of FROM refunds WHERE id::text = ? UNION ALL SELECT r.id, r.retry_of FROM refunds r JOIN chain c ON r.id = c.retry_of)
+	if err := s.one(ctx, &tries, `WITH RECURSIVE chain AS (SELECT id, retry_of FROM refunds WHERE id = ?::uuid UNION ALL SELECT r.id, r.retry_of FROM refunds r JOIN chain c ON r.id = c.retry_of)
 		SELECT count(*) FROM chain`, r.ID); err != nil {
 		return err
 	}
-	if r.Kind == "external" || tries > maxRefundTries {
+	owed := r.Kind != "external" // whoever made it: the money of a closed order, or of a payment that was never kept, goes back
+	if !owed {
+		var kept bool
+		if err := s.one(ctx, &kept, `SELECT disposition = 'kept' FROM payments WHERE id = ?`, r.PaymentID); err != nil {
+			return err
+		}
+		if owed = !kept || o.Status == OrderCancelled; owed {
+			r.Kind = map[bool]string{true: "cancel", false: "auto"}[kept]
+		}
+	}
+	if !owed || tries > maxRefundTries {
 		return s.OpenTask(ctx, TaskRefundFailed, r.ID, &o.ID, fmt.Sprintf("Refund of %d paise failed: %s", r.AmountPaise, why))
 	}
 	next := r
@@ -272,6 +287,9 @@ func (s *Store) succeedRefund(ctx context.Context, o Order, r Refund, why string
 func (s *Store) importRefund(ctx context.Context, o Order, p Payment, seen SeenRefund) (Refund, error) {
 	r := Refund{ID: uuid.NewSHA1(autoRefunds, []byte("external "+seen.RazorpayRefundID)).String(), PaymentID: p.ID, OrderID: o.ID, AmountPaise: seen.AmountPaise,
 		Kind: "external", Reason: "made outside the shop", RequestedBy: "razorpay", Speed: "normal", Status: "requested"}
+	if taken, err := s.replaceLost(ctx, p, &r); taken || err != nil {
+		return r, err
+	}
 	free := p.AmountPaise - p.RefundReservedPaise
 	if free < seen.AmountPaise {
 		freed, err := s.voidRequested(ctx, p, seen.AmountPaise-free)
@@ -296,6 +314,48 @@ func (s *Store) importRefund(ctx context.Context, o Order, p Payment, seen SeenR
 	return r, nil
 }
 
+// replaceLost takes a refund made outside for the one of ours that failed and was put before a person: what that reserved and booked
+// now stands for r, and what is left of it is asked for again.
+func (s *Store) replaceLost(ctx context.Context, p Payment, r *Refund) (taken bool, err error) {
+	var lost Refund
+	err = s.one(ctx, &lost, `SELECT * FROM refunds f WHERE payment_id = ? AND status = 'failed' AND amount_paise >= ?
+		AND NOT EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of = f.id) ORDER BY failed_at, id LIMIT 1 FOR UPDATE`, p.ID, r.AmountPaise)
+	if err == ErrNotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	r.RetryOf = &lost.ID
+	if err := s.exec(ctx, `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by, retry_of) VALUES (?, ?, ?, ?, 'external', ?, 'razorpay', ?) ON CONFLICT (id) DO NOTHING`,
+		r.ID, r.PaymentID, r.OrderID, r.AmountPaise, r.Reason, r.RetryOf).Error; err != nil {
+		return false, fmt.Errorf("import refund %s: %w", r.ID, err)
+	}
+	if rest := lost.AmountPaise - r.AmountPaise; rest > 0 {
+		next := lost
+		next.ID, next.AmountPaise, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("rest "+lost.ID)).String(), rest, &r.ID
+		return true, s.createRefund(ctx, next)
+	}
+	return true, nil
+}
+
+// retryLost asks again for refunds that failed and that nothing has replaced: the whole order's money is owed now.
+func (s *Store) retryLost(ctx context.Context, p Payment) error {
+	var lost []Refund
+	if err := s.read(ctx, &lost, `SELECT * FROM refunds f WHERE payment_id = ? AND status = 'failed'
+		AND NOT EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of = f.id) ORDER BY id FOR UPDATE`, p.ID); err != nil {
+		return err
+	}
+	for _, r := range lost {
+		next := r
+		next.ID, next.Kind, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("retry "+r.ID)).String(), "cancel", &r.ID
+		if err := s.createRefund(ctx, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // voidRequested takes back requests of ours that were not sent yet, newest first, until at least amount is free, and asks anew for
 // what was voided too much. It returns by how much the reserve falls.
 func (s *Store) voidRequested(ctx context.Context, p Payment, amount Paise) (freed Paise, err error) {
@@ -307,7 +367,7 @@ func (s *Store) voidRequested(ctx context.Context, p Payment, amount Paise) (fre
 		if freed >= amount {
 			break
 		}
-		if err := s.exec(ctx, `UPDATE refunds SET status = 'void', lease_token = NULL, lease_until = NULL WHERE id::text = ? AND status = 'requested'`, r.ID).Error; err != nil {
+		if err := s.exec(ctx, `UPDATE refunds SET status = 'void', lease_token = NULL, lease_until = NULL WHERE id = ?::uuid AND status = 'requested'`, r.ID).Error; err != nil {
 			return freed, err
 		}
 		if r.Kind != "auto" {
@@ -341,7 +401,7 @@ func (s *Store) ListRefunds(ctx context.Context, orderID int64) (refunds []Refun
 
 // FindRefund returns one by our id. Errors: ErrNotFound.
 func (s *Store) FindRefund(ctx context.Context, refundID string) (r Refund, err error) {
-	err = s.one(ctx, &r, `SELECT * FROM refunds WHERE id::text = ?`, refundID)
+	err = s.one(ctx, &r, `SELECT * FROM refunds WHERE id = ?::uuid`, refundID)
 	return r, err
 }
 

@@ -140,6 +140,17 @@ func (s *Store) Act(ctx context.Context, actor string) error {
 	return s.exec(ctx, `SELECT set_config('tiffin.actor', ?, true)`, actor).Error
 }
 
+// IsUnavailable reports whether err is the database's absence, and not a fault of whoever asked: it stops, starts, or has no connection left.
+func IsUnavailable(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "57P") || strings.HasPrefix(pg.Code, "53")
+	}
+	var connect *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
 // isTransient reports whether running the same transaction again may succeed.
 func isTransient(err error) bool {
 	var pg *pgconn.PgError

@@ -631,7 +631,7 @@ func TestTheProgramAsItIsWritten(t *testing.T) {
 	all := sources(t, "cmd/web", "handlers", "jobs", "models", "payments", "razorpay", "views", "mail", "live")
 	t.Run("S1.32 S4.14 there is one way to become paid", func(t *testing.T) {
 		for name, want := range map[string][]string{
-			"recordPayment": {"payments/reconcile.go Reconcile", "payments/reconcile.go ReconcileAccount", "payments/reconcile.go askAbout", "payments/record.go VerifyCheckout", "payments/webhook.go actOn"},
+			"recordPayment": {"payments/reconcile.go ReconcileAccount", "payments/reconcile.go askAbout", "payments/reconcile.go askAboutHints", "payments/record.go VerifyCheckout", "payments/webhook.go actOn"},
 			"KeepPayment":   {"payments/record.go decide"},
 			"ReturnPayment": {"payments/record.go decide"},
 			"FetchPayment":  {"payments/record.go recordPayment"}, // and so the only evidence of money there is

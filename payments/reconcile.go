@@ -9,8 +9,24 @@ import (
 	"tiffin/razorpay"
 )
 
-// How much one run of a sweep takes on. The next run is never far, and what is left keeps its place.
-const sweepBatch = 50
+// How much a sweep takes at a time. What it takes has its next turn set already, so a small batch loses little when the process dies.
+const sweepBatch = 10
+
+// sweepTime is how long one run takes further batches: its job has a minute, and the last batch may meet a gateway that stalls.
+const sweepTime = 35 * time.Second
+
+// inBatches runs batch as long as it comes back full and there is time. batch counts what it took; one that gave up on the gateway counts nothing.
+func inBatches(ctx context.Context, batch func(context.Context) (taken int, err error)) (total int, err error) {
+	taking, cancel := context.WithTimeout(ctx, sweepTime)
+	defer cancel()
+	for {
+		taken, err := batch(ctx)
+		total += taken
+		if err != nil || taken < sweepBatch || taking.Err() != nil {
+			return total, err
+		}
+	}
+}
 
 // maxSilence is how many calls in a row may fail before a sweep leaves the gateway alone until its next run.
 const maxSilence = 3
@@ -37,39 +53,43 @@ func (b *breaker) open() bool { return b.failures >= maxSilence }
 // whose time is over lapse, after the gateway was asked, or when it stays silent past the deadline: later turns still find the money.
 // swept counts the orders and payments asked about. Safe to repeat and to run twice at once. Makes network calls.
 func (c *Cashier) Reconcile(ctx context.Context) (swept int, err error) {
+	hints, err := inBatches(ctx, c.askAboutHints)
+	if err != nil {
+		return hints, err
+	}
+	var gate breaker
+	orders, err := inBatches(ctx, func(ctx context.Context) (int, error) { return c.askAboutOrders(ctx, &gate) })
+	return hints + orders, err
+}
+
+func (c *Cashier) askAboutHints(ctx context.Context) (taken int, err error) {
 	var gate breaker
 	hints, err := c.store.ClaimDueHints(ctx, sweepBatch)
-	if err != nil {
-		return 0, err
-	}
 	for _, paymentID := range hints {
 		if gate.open() {
-			break
+			return 0, nil
 		}
 		_, err := c.recordPayment(ctx, paymentID, models.ViaHint, 0)
 		if errors.Is(err, models.ErrNotOurs) || err != nil && razorpay.OutcomeOf(err) == razorpay.Refused {
 			err = errors.Join(err, c.store.CloseHint(ctx, paymentID))
 		}
 		c.swept(ctx, &gate, "hint", paymentID, err)
-		swept++
 	}
+	return len(hints), err
+}
+
+// askAboutOrders goes on while the gateway is silent, without asking: an order whose time is over ends all the same.
+func (c *Cashier) askAboutOrders(ctx context.Context, gate *breaker) (taken int, err error) {
 	orders, err := c.store.ClaimDueChecks(ctx, sweepBatch)
-	if err != nil {
-		return swept, err
-	}
 	for _, o := range orders {
 		if !gate.open() {
-			err := c.askAbout(ctx, o)
-			c.swept(ctx, &gate, "order", o.PublicID, err)
-			swept++
+			c.swept(ctx, gate, "order", o.PublicID, c.askAbout(ctx, o))
 		}
 		if o.Status == models.OrderPending {
-			if err := c.store.LapseOrder(ctx, o.ID); err != nil {
-				return swept, err
-			}
+			err = errors.Join(err, c.store.LapseOrder(ctx, o.ID))
 		}
 	}
-	return swept, nil
+	return len(orders), err
 }
 
 // askAbout records every payment the gateway has for an order, and asks by id about those we know of and it does not list: lists lag.
@@ -119,45 +139,42 @@ func (c *Cashier) askAbout(ctx context.Context, o models.Order) error {
 // first; after the last look without one the claim is released, and the next press of Pay may create again. While a look-up fails
 // the claim is kept: stuck is better than charged twice. Safe to repeat and to run twice at once. Makes network calls.
 func (c *Cashier) ResolveClaims(ctx context.Context) (looked int, err error) {
-	var gate breaker
-	claims, err := c.store.ClaimDueLooks(ctx, sweepBatch)
-	if err != nil {
-		return 0, err
-	}
-	for _, claim := range claims {
-		if gate.open() {
-			break
+	return inBatches(ctx, func(ctx context.Context) (taken int, err error) {
+		var gate breaker
+		claims, err := c.store.ClaimDueLooks(ctx, sweepBatch)
+		for _, claim := range claims {
+			if gate.open() {
+				return 0, nil
+			}
+			current, err := c.lookUpReceipt(ctx, claim)
+			if err == nil && current == "" {
+				err = c.store.MissClaim(ctx, claim)
+			}
+			c.swept(ctx, &gate, "claim", claim.Receipt, err)
 		}
-		current, err := c.lookUpReceipt(ctx, claim)
-		if err == nil && current == "" {
-			err = c.store.MissClaim(ctx, claim)
-		}
-		c.swept(ctx, &gate, "claim", claim.Receipt, err)
-		looked++
-	}
-	return looked, nil
+		return len(claims), err
+	})
 }
 
 // SweepRefunds sends the requested refunds and asks about the submitted ones whose turn it is. Safe to repeat. Makes network calls.
 func (c *Cashier) SweepRefunds(ctx context.Context) (swept int, err error) {
-	var gate breaker
-	due, err := c.store.ListDueRefunds(ctx, sweepBatch)
-	if err != nil {
-		return 0, err
-	}
-	for _, r := range due {
-		if gate.open() {
-			break
+	return inBatches(ctx, func(ctx context.Context) (taken int, err error) {
+		var gate breaker
+		due, err := c.store.ListDueRefunds(ctx, sweepBatch)
+		for _, r := range due {
+			if gate.open() {
+				return 0, nil
+			}
+			var err error
+			if r.Status == "requested" {
+				err = c.SendRefund(ctx, r.ID)
+			} else {
+				err = c.askAboutRefund(ctx, r)
+			}
+			c.swept(ctx, &gate, "refund", r.ID, err)
 		}
-		if r.Status == "requested" {
-			err = c.SendRefund(ctx, r.ID)
-		} else {
-			err = c.askAboutRefund(ctx, r)
-		}
-		c.swept(ctx, &gate, "refund", r.ID, err)
-		swept++
-	}
-	return swept, nil
+		return len(due), err
+	})
 }
 
 func (c *Cashier) askAboutRefund(ctx context.Context, r models.Refund) error {
@@ -173,19 +190,17 @@ func (c *Cashier) askAboutRefund(ctx context.Context, r models.Refund) error {
 
 // SweepEvents processes stored events whose job was lost. Safe to repeat. Makes network calls.
 func (c *Cashier) SweepEvents(ctx context.Context) (swept int, err error) {
-	var gate breaker
-	due, err := c.store.ClaimDueEvents(ctx, sweepBatch)
-	if err != nil {
-		return 0, err
-	}
-	for _, eventID := range due {
-		if gate.open() {
-			break
+	return inBatches(ctx, func(ctx context.Context) (taken int, err error) {
+		var gate breaker
+		due, err := c.store.ClaimDueEvents(ctx, sweepBatch)
+		for _, eventID := range due {
+			if gate.open() {
+				return 0, nil
+			}
+			c.swept(ctx, &gate, "event", "", c.ProcessEvent(ctx, eventID))
 		}
-		c.swept(ctx, &gate, "event", "", c.ProcessEvent(ctx, eventID))
-		swept++
-	}
-	return swept, nil
+		return len(due), err
+	})
 }
 
 // accountWindow is how far back the account itself is compared; it runs hourly, so each payment is looked at twice.

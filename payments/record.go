@@ -97,7 +97,7 @@ func (c *Cashier) recordPayment(ctx context.Context, razorpayPaymentID string, v
 				return err
 			}
 		}
-		for _, r := range refunds {
+		for _, r := range ours(refunds) {
 			if payment.Disposition == nil {
 				break // voided: never captured, so never ours to give back
 			}

@@ -691,3 +691,27 @@ func TestRecordIsAllOrNothing(t *testing.T) {
 		t.Errorf("order is %s", c.status(o))
 	}
 }
+
+// A sweep takes batch after batch: many orders due at once are all asked about in one run, and end in one run when the gateway is silent.
+func TestASweepTakesAllThatIsDue(t *testing.T) {
+	t.Parallel()
+	for _, silent := range []bool{false, true} {
+		s := openShop(t, standin.Options{})
+		for range 3*sweepBatch + 2 {
+			_, id := s.newCustomer().add("samosa", 2).open()
+			if !silent {
+				s.pay(standin.PayParams{OrderID: id})
+			}
+		}
+		if silent {
+			s.gateway.Inject(standin.Fault{Method: "GET", Kind: standin.HTML502})
+		}
+		s.advance(26 * time.Minute)
+		swept, err := s.cashier.Reconcile(t.Context())
+		must(t, err)
+		want := map[bool]string{false: "paid", true: "expired"}[silent]
+		if n := s.count(`SELECT count(*) FROM orders WHERE status = $1`, want); swept != 3*sweepBatch+2 || n != int64(3*sweepBatch+2) {
+			t.Errorf("silent %v: %d swept, %d %s", silent, swept, n, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"tiffin/models"
 	"tiffin/razorpay"
@@ -47,7 +48,7 @@ func (c *Cashier) SendRefund(ctx context.Context, refundID string) error {
 
 	_, duplicate := razorpay.IsDuplicateReceipt(err)
 	switch {
-	case duplicate || razorpay.IsAlreadyRefunded(err):
+	case duplicate || razorpay.IsAlreadyRefunded(err) || razorpay.IsMoreThanLeft(err):
 		// It is done already, by this request or by another hand: what the gateway lists settles it.
 		adopted, adoptErr := c.adoptRefund(ctx, task)
 		if adopted {
@@ -70,13 +71,29 @@ func (c *Cashier) adoptRefund(ctx context.Context, task models.RefundTask) (sett
 	if err != nil {
 		return false, err
 	}
-	for _, seen := range listed {
+	for _, seen := range ours(listed) {
 		if err := c.recordRefund(ctx, seen, 0); err != nil {
 			return false, err
 		}
 	}
 	now, err := c.store.FindRefund(ctx, task.ID)
 	return err == nil && now.Status != "requested", err
+}
+
+// ours puts what failed first, then what carries a receipt, then what was made outside: a request of ours is settled before
+// somebody else's refund is weighed against it. The gateway lists the newest first.
+func ours(listed []razorpay.Refund) []razorpay.Refund {
+	rank := func(r razorpay.Refund) int {
+		switch {
+		case r.Status == "failed":
+			return 0
+		case r.Receipt != "":
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(listed, func(a, b razorpay.Refund) int { return rank(a) - rank(b) })
+	return listed
 }
 
 // postpone gives the lease back. A nil cause says that the row was settled.

@@ -179,6 +179,13 @@ func IsAlreadyRefunded(err error) bool {
 	return ok && e.says("fully refunded already", "refund has already been processed")
 }
 
+// IsMoreThanLeft reports whether a refund was refused because part of the payment went back before, by another hand: list its refunds,
+// import what is there, and ask for the rest (Docs-Aug "Create a Normal Refund" errors table).
+func IsMoreThanLeft(err error) bool {
+	e, ok := refusal(err)
+	return ok && e.says("total refund amount is greater than the refund payment amount")
+}
+
 // IsLowBalance reports whether a refund was refused because the account holds too little. It succeeds later, when
 // there is money again; a person should hear of it.
 func IsLowBalance(err error) bool {
