@@ -636,6 +636,7 @@ func TestTheProgramAsItIsWritten(t *testing.T) {
 			"ReturnPayment": {"payments/record.go decide"},
 			"FetchPayment":  {"payments/record.go recordPayment"}, // and so the only evidence of money there is
 			"CreateRefund":  {"payments/refund.go SendRefund"},
+			"Capture":       nil, // C006: the gateway captures by the order's own options, never at our call
 			"CreateOrder":   {"payments/checkout.go PlaceOrder", "payments/checkout.go createGatewayOrder"},
 		} {
 			got := slices.DeleteFunc(callers(all, name), func(s string) bool { return strings.HasPrefix(s, "razorpay/") })
@@ -994,6 +995,61 @@ func TestTheGatewayOrderSaysUntilWhen(t *testing.T) {
 	}
 	if c.status(o) != models.OrderExpired || c.count(`SELECT count(*) FROM refunds`) != 0 {
 		t.Errorf("order is %s", c.status(o))
+	}
+}
+
+// C005: a dish is switched off while it is being paid for. The money is kept for what was agreed, the kitchen decides; nobody buys it again.
+func TestSwitchedOffWhilePaying(t *testing.T) {
+	t.Parallel()
+	c := openShop(t, standin.Options{}).newCustomer().add("chicken-tikka", 1)
+	o, id := c.open()
+	c.exec(`UPDATE items SET available = false WHERE slug = 'chicken-tikka'`)
+	p := c.pay(standin.PayParams{OrderID: id})
+	if got := c.verify(o, id, p.ID); got.Status != models.OrderPaid || c.count(`SELECT count(*) FROM fulfilments WHERE status = 'queued'`) != 1 {
+		t.Errorf("order is %s", got.Status)
+	}
+	c.exec(`UPDATE items SET available = true WHERE slug = 'chicken-tikka'`)
+	in := c.newCustomer().add("chicken-tikka", 1).checkout()
+	c.exec(`UPDATE items SET available = false WHERE slug = 'chicken-tikka'`)
+	var sold *models.ErrSoldOut
+	if _, err := c.cashier.PlaceOrder(t.Context(), in); !errors.As(err, &sold) || sold.Name != "Chicken Tikka" {
+		t.Errorf("bought again: %v", err)
+	}
+	_, err := c.cashier.CancelOrder(t.Context(), o.ID, models.StaffActor(1), "out_of_stock")
+	must(t, err)
+	c.heal()
+	if back := c.refundedThere(p.ID); back != p.AmountPaise {
+		t.Errorf("%d of %d paise went back", back, p.AmountPaise)
+	}
+}
+
+// C052, F11, F32: the menu is torn up behind an order: dish, choices and category renamed, repriced and deleted. It shows what was bought, at
+// the price paid, and its money can still go back.
+func TestOldOrdersKeepWhatWasBought(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, standin.Options{})
+	s.limit("chicken-tikka", 5)
+	c := s.newCustomer().add("chicken-tikka", 2).add("samosa", 1)
+	o, id := c.open()
+	p := s.pay(standin.PayParams{OrderID: id})
+	c.verify(o, id, p.ID)
+	before, err := s.store.FindOrder(t.Context(), o.ID)
+	must(t, err)
+	for _, change := range []string{`UPDATE items SET name = 'Something else', price_paise = 1, mark = 'veg', description = '', daily_limit = NULL`, `UPDATE categories SET name = 'Gone'`,
+		`INSERT INTO tax_rates (tax_class, starts_at, cgst_bp, sgst_bp) VALUES ('restaurant', shop_now(), 900, 900)`, `UPDATE outlets SET name = 'Under new management', prep_minutes = 99`,
+		`DELETE FROM cart_lines`, `DELETE FROM carts`, `DELETE FROM sessions`, `DELETE FROM items`, `DELETE FROM categories`} {
+		s.exec(change)
+		after, err := s.store.FindOrder(t.Context(), o.ID)
+		must(t, err)
+		if plain(after) != plain(before) {
+			t.Fatalf("after %s the order is\n%s\nwas\n%s", change, plain(after), plain(before))
+		}
+	}
+	_, err = s.cashier.CancelOrder(t.Context(), o.ID, models.StaffActor(1), "out_of_stock")
+	must(t, err)
+	s.heal()
+	if back := s.refundedThere(p.ID); back != p.AmountPaise {
+		t.Errorf("%d of %d paise went back", back, p.AmountPaise)
 	}
 }
 
