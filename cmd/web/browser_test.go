@@ -97,12 +97,11 @@ type tab struct {
 
 // seenRequest is one request a tab made.
 type seenRequest struct {
-	id      network.RequestID
-	url     string
-	kind    network.ResourceType
-	bytes   float64 // on the wire, head and body; 0 until it is over
-	cached  bool
-	dropped bool
+	id    network.RequestID
+	url   string
+	kind  network.ResourceType
+	over  bool
+	bytes float64 // on the wire, head and body; 0 from the browser's cache
 }
 
 // browse opens a browser of their own for somebody, at the shop with this address.
@@ -181,11 +180,11 @@ func (b *tab) hear(event any) {
 	case *network.EventRequestWillBeSent:
 		b.requests = append(b.requests, &seenRequest{id: e.RequestID, url: e.Request.URL, kind: e.Type})
 	case *network.EventRequestServedFromCache:
-		b.ofRequest(e.RequestID, func(r *seenRequest) { r.cached = true })
+		b.ofRequest(e.RequestID, func(r *seenRequest) { r.over = true })
 	case *network.EventLoadingFinished:
-		b.ofRequest(e.RequestID, func(r *seenRequest) { r.bytes = e.EncodedDataLength })
+		b.ofRequest(e.RequestID, func(r *seenRequest) { r.over, r.bytes = true, e.EncodedDataLength })
 	case *network.EventLoadingFailed:
-		b.ofRequest(e.RequestID, func(r *seenRequest) { r.dropped = true })
+		b.ofRequest(e.RequestID, func(r *seenRequest) { r.over = true })
 	}
 }
 
