@@ -88,7 +88,7 @@ func TestCaching(t *testing.T) {
 	b := s.visitor()
 	b.put("dal-makhani", 1)
 	token := b.place()
-	for path, want := range map[string]string{"/": "no-cache", "/cart": "no-cache", "/menu/dal-makhani": "no-cache", "/checkout": "no-store",
+	for path, want := range map[string]string{"/": "private, no-cache", "/cart": "private, no-cache", "/menu/dal-makhani": "private, no-cache", "/checkout": "no-store",
 		"/pay/" + token: "no-store", "/orders/" + token: "no-store", "/orders/" + token + "/status": "no-store", "/orders/NOSUCHORDER": "no-store"} {
 		if got := b.get(path).header.Get("Cache-Control"); got != want {
 			t.Errorf("%s: Cache-Control %q, want %q", path, got, want)

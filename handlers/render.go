@@ -84,7 +84,7 @@ func (a *App) activeOutlets(c *fiber.Ctx) ([]models.Outlet, error) {
 // Rules for caching: a page that may be shown again after Back is asked about (noCache), one with a bill, a name or a ticket on it is not
 // kept at all (noStore).
 const (
-	noCache = "no-cache"
+	noCache = "private, no-cache"
 	noStore = "no-store"
 )
 

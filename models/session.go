@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -96,12 +97,18 @@ func (s *Store) EndSession(ctx context.Context, sessionID int64) error {
 	})
 }
 
-// PurgeSessions ends all expired sessions as EndSession does, and says how many. Safe to repeat, and from several processes at once.
+// visitDays is how long a visitor who chose nothing and bought nothing is remembered. Each crawler that keeps no cookie makes one a page.
+const visitDays = 1
+
+// PurgeSessions ends all expired sessions, and those of visitors who left nothing, as EndSession does, and says how many. Safe to repeat, and from several processes at once.
 func (s *Store) PurgeSessions(ctx context.Context) (purged int64, err error) {
 	for {
 		var batch int64
 		err := s.InTx(ctx, func(tx *Store) (err error) {
-			batch, err = tx.dropSessions(ctx, `id IN (SELECT id FROM sessions WHERE expires_at <= shop_now() ORDER BY expires_at LIMIT ?)`, purgeBatch)
+			batch, err = tx.dropSessions(ctx, `id IN (SELECT id FROM sessions s WHERE expires_at <= shop_now()
+				OR created_at < shop_now() - make_interval(days => `+strconv.Itoa(visitDays)+`) AND customer_id IS NOT NULL AND cart_id IS NULL
+				   AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = s.customer_id)
+				ORDER BY expires_at LIMIT ?)`, purgeBatch)
 			return err
 		})
 		purged += batch

@@ -106,7 +106,12 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 	}
 	hash := in.hash(review.Cart)
 	existing, err := c.store.FindOrderByKey(ctx, *in.Session.CustomerID, in.CheckoutKey)
-	if err == nil && (existing.PaidPaymentID != nil || existing.Status == models.OrderPending) {
+	if err == nil && existing.Status == models.OrderPending && string(existing.CheckoutHash) == string(hash) {
+		if in, existing, err = c.orderAgain(ctx, in, existing); err != nil && !errors.Is(err, models.ErrNotFound) {
+			return nil, err
+		}
+	}
+	if err == nil && (existing.PaidPaymentID != nil || existing.Status == models.OrderPending || isSuperseded(existing)) {
 		return c.sameOrder(ctx, in, existing, hash)
 	}
 	if err != nil && !errors.Is(err, models.ErrNotFound) {
@@ -153,10 +158,44 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 	return &order, nil
 }
 
+// orderAgain gives a checkout whose unpaid order has had its time a new key, so that one press places the same cart again and the new
+// order takes the old one's place. While the order can still be paid, nothing is changed. models.ErrNotFound says that the new key has no order yet.
+func (c *Cashier) orderAgain(ctx context.Context, in Checkout, existing models.Order) (Checkout, models.Order, error) {
+	now, err := c.store.Now(ctx)
+	if err != nil || now.Before(existing.HoldExpiresAt) {
+		return in, existing, err
+	}
+	if err := c.store.ClearCheckoutKey(ctx, in.Session.ID, in.CheckoutKey); err != nil {
+		return in, existing, err
+	}
+	key, err := c.store.EnsureCheckoutKey(ctx, in.Session.ID)
+	if err != nil {
+		return in, existing, err
+	}
+	in.CheckoutKey, in.Session.CheckoutKey = key, &key
+	existing, err = c.store.FindOrderByKey(ctx, *in.Session.CustomerID, key)
+	return in, existing, err
+}
+
+func isSuperseded(o models.Order) bool {
+	return o.Status == models.OrderCancelled && o.CancelReason != nil && *o.CancelReason == "superseded"
+}
+
 // sameOrder answers a press of Pay whose key has an order already.
 func (c *Cashier) sameOrder(ctx context.Context, in Checkout, existing models.Order, hash []byte) (*models.Order, error) {
 	if existing.PaidPaymentID != nil {
 		return &existing, nil
+	}
+	if isSuperseded(existing) && string(existing.CheckoutHash) == string(hash) { // another press of this very button was first to order again
+		key, err := c.store.EnsureCheckoutKey(ctx, in.Session.ID)
+		if err != nil {
+			return nil, err
+		}
+		if newer, err := c.store.FindOrderByKey(ctx, *in.Session.CustomerID, key); err == nil {
+			existing = newer
+		} else if !errors.Is(err, models.ErrNotFound) {
+			return nil, err
+		}
 	}
 	if existing.Status != models.OrderPending || string(existing.CheckoutHash) != string(hash) {
 		if err := c.store.ClearCheckoutKey(ctx, in.Session.ID, in.CheckoutKey); err != nil {

@@ -208,6 +208,44 @@ func TestPlaceOrder(t *testing.T) {
 			t.Error("an order was placed")
 		}
 	})
+	t.Run("when an order's time to pay is over, one press places the same cart again, once", func(t *testing.T) {
+		t.Parallel()
+		s := openShop(t, standin.Options{Settings: standin.Settings{SecondPayment: standin.SecondCaptured}})
+		s.limit("chicken-tikka", 2)
+		c := s.newCustomer().add("chicken-tikka", 2)
+		in := c.checkout()
+		first, err := c.cashier.PlaceOrder(t.Context(), in)
+		must(t, err)
+		old, err := c.cashier.OpenGatewayOrder(t.Context(), first)
+		must(t, err)
+		s.advance(16 * time.Minute)
+		var second int64
+		for _, o := range inParallel(10, func() *models.Order {
+			o, err := c.cashier.PlaceOrder(t.Context(), in)
+			if err != nil {
+				t.Error(err)
+				return first
+			}
+			return o
+		}) {
+			if second == 0 {
+				second = o.ID
+			}
+			if o.ID == first.ID || o.ID != second {
+				t.Fatalf("orders %d and %d after %d", second, o.ID, first.ID)
+			}
+		}
+		if s.count(`SELECT count(*) FROM orders`) != 2 || s.status(first) != models.OrderCancelled || s.count(`SELECT held FROM stock`) != 2 {
+			t.Errorf("the first order is %s", s.status(first))
+		}
+		p := s.pay(standin.PayParams{OrderID: old}) // the bank's late yes for the order that is gone
+		must(t, captureIfNeeded(s, p.ID))
+		c.verify(first, old, p.ID)
+		s.heal()
+		if s.refundedThere(p.ID) != p.AmountPaise {
+			t.Error("the late money did not go back")
+		}
+	})
 	t.Run("C046 a bill below one rupee is refused with a reason, one of a rupee is placed", func(t *testing.T) {
 		t.Parallel()
 		c := openShop(t, standin.Options{}).newCustomer().add("samosa", 1)
