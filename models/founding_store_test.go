@@ -450,6 +450,9 @@ func TestClaimBelongsToItsToken(t *testing.T) {
 	if err != nil || current != g.RazorpayOrderID || state() != "1 released, 2 attached" {
 		t.Errorf("%s, %s, %v", current, state(), err)
 	}
+	if err := s.MissClaim(t.Context(), second); err != nil || state() != "1 released, 2 attached" { // a look that found nothing ends after somebody else's that did
+		t.Errorf("%s, %v", state(), err)
+	}
 	twin := g
 	twin.RazorpayOrderID = "order_GUARD00000002"
 	for range 2 { // S2.25, S2.58: the first to attach wins, and a repeat changes nothing
@@ -460,6 +463,131 @@ func TestClaimBelongsToItsToken(t *testing.T) {
 	}
 	if got := mustRead[string](t, s, `SELECT string_agg(state, ', ' ORDER BY razorpay_order_id) FROM gateway_orders`); got != "current, superseded" {
 		t.Error(got)
+	}
+}
+
+// An order that is not to be paid at Razorpay is never claimed, though it is pending (S2.21).
+func TestOnlyRazorpaysOrdersAreClaimed(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	mustPending(t, s)
+	mustExec(t, s, strings.Replace(copyOrder("number = 2"), insertOrder("number = 2"), insertOrderAs("pays", "'cash'", "number = 2"), 1))
+	var cash Order
+	if err := s.one(t.Context(), &cash, `SELECT * FROM orders WHERE pays = 'cash'`); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.ClaimGatewayOrder(t.Context(), cash.ID, cash.CustomerID); !errors.Is(err, ErrBadMove) {
+		t.Errorf("got %v", err)
+	}
+	if n := mustRead[int](t, s, `SELECT count(*) FROM gateway_claims`); n != 0 {
+		t.Errorf("%d claims", n)
+	}
+}
+
+// S2.18: an order for the same key by somebody who does not take turns, as another version of the program might: insert, then see.
+func TestAnOrderPlacedOutOfTurnIsFound(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	o := mustPending(t, s)
+	key := "11111111-2222-4333-8444-555555555555"
+	other, err := s.SQL().BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.ExecContext(t.Context(), copyOrder("checkout_key = '"+key+"', number = 99")); err != nil {
+		t.Fatal(err)
+	}
+	again := o
+	again.ID, again.PublicID, again.Token, again.CheckoutKey = 0, "tthirdthirdthirdthirdthird000003", "THIRDTHIRDTHIRDTHIRDTHIRD3", key
+	again.Items, again.Taxes = slices.Clone(o.Items), slices.Clone(o.Taxes)
+	done := make(chan error, 1)
+	var fresh bool
+	go func() {
+		done <- s.InTx(t.Context(), func(tx *Store) (err error) {
+			mine := again
+			fresh, err = tx.CreateOrder(t.Context(), &mine, 15*time.Minute, 1, 0)
+			again = mine
+			return err
+		})
+	}()
+	mustWaitForLock(t, s)
+	if err := other.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil || fresh || again.Number != 99 || len(again.Items) != 1 {
+		t.Errorf("fresh %v, order %d with %d lines, %v", fresh, again.Number, len(again.Items), err)
+	}
+	if n := mustRead[int](t, s, `SELECT count(*) FROM orders`); n != 2 {
+		t.Errorf("%d orders", n)
+	}
+}
+
+// FP-40, C072: after a deadlock the transaction that was ended runs again, and both get through.
+func TestTransactionsRunAgainAfterADeadlock(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	mustExec(t, s, `INSERT INTO settings (name, value) VALUES ('a', ''), ('b', '')`)
+	var meet sync.WaitGroup
+	meet.Add(2)
+	names := make(chan [2]string, 2)
+	names <- [2]string{"a", "b"}
+	names <- [2]string{"b", "a"}
+	runs := make(chan int, 2)
+	errs := twice(func() error {
+		mine, tries := <-names, 0
+		err := s.InTx(t.Context(), func(tx *Store) error {
+			tries++
+			for i, name := range mine {
+				if err := tx.exec(t.Context(), `UPDATE settings SET value = value || ? WHERE name = ?`, mine[0], name).Error; err != nil {
+					return err
+				}
+				if i == 0 && tries == 1 {
+					meet.Done()
+					meet.Wait()
+				}
+			}
+			return nil
+		})
+		runs <- tries
+		return err
+	})
+	if errs[0] != nil || errs[1] != nil {
+		t.Errorf("%v, %v", errs[0], errs[1])
+	}
+	if n := <-runs + <-runs; n != 3 {
+		t.Errorf("%d runs, want one of them twice", n)
+	}
+	if got := mustRead[string](t, s, `SELECT string_agg(length(value)::text, ' ') FROM settings`); got != "2 2" {
+		t.Errorf("written %s", got)
+	}
+}
+
+// INV-5, S1.15: the reserve only grows by what is left of kept money, and a request made again is the same.
+func TestReserveAndRequestOnce(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	o, p := mustKept(t, s)
+	in := func(fn func(tx *Store) error) error { return s.InTx(t.Context(), fn) }
+	if err := in(func(tx *Store) error { return tx.reserve(t.Context(), p.ID, p.AmountPaise+1) }); !errors.Is(err, ErrBadMove) {
+		t.Errorf("more than the payment: %v", err)
+	}
+	for range 2 {
+		if err := in(func(tx *Store) error {
+			return tx.requestRefund(t.Context(), o, Payment{ID: p.ID, RazorpayPaymentID: p.RazorpayPaymentID}, 8000, "staff", "cold", StaffActor(1), "normal")
+		}); err != nil && !strings.Contains(err.Error(), "reserved is not what the refunds sum to") {
+			t.Fatal(err)
+		}
+	}
+	if got := mustRead[string](t, s, `SELECT refund_reserved_paise || ' ' || (SELECT count(*) FROM refunds) || ' ' || (SELECT count(*) FROM river_job WHERE kind = 'send_refund') FROM payments`); got != "8000 1 1" {
+		t.Errorf("reserved, requests, jobs: %s", got)
+	}
+	if err := in(func(tx *Store) error { return tx.reserve(t.Context(), p.ID, p.AmountPaise-7999) }); !errors.Is(err, ErrBadMove) {
+		t.Errorf("more than is left: %v", err)
+	}
+	other := openStore(t)
+	returned := mustAttempt(t, other, mustPending(t, other), "pay_GUARD000000001")
+	if err := other.InTx(t.Context(), func(tx *Store) error { return tx.reserve(t.Context(), returned.ID, 1) }); !errors.Is(err, ErrBadMove) {
+		t.Errorf("of money that is not kept: %v", err)
 	}
 }
 

@@ -822,11 +822,7 @@ func TestAPlacingSharesTheWindow(t *testing.T) {
 	must(t, err)
 	placed := make(chan error, 1)
 	go func() { _, err := s.cashier.PlaceOrder(t.Context(), in); placed <- err }()
-	patience, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-	defer cancel()
-	for s.count(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 0 {
-		must(t, patience.Err())
-	}
+	s.waiting()
 	if _, err := payment.ExecContext(t.Context(), `SELECT 1 FROM kitchen_slots FOR SHARE NOWAIT`); err != nil {
 		t.Errorf("the payment waits for the placing that waits for it: %v", err)
 	}
@@ -843,6 +839,253 @@ func TestAPlacingSharesTheWindow(t *testing.T) {
 		t.Errorf("order is %s", s.status(o))
 	}
 	s.kept()
+}
+
+// waiting returns once somebody on this database waits for a row's lock.
+func (s *shop) waiting() {
+	s.t.Helper()
+	patience, cancel := context.WithTimeout(s.t.Context(), 4*time.Second) // a lock is waited for 5 s at most
+	defer cancel()
+	for s.count(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == 0 {
+		must(s.t, patience.Err())
+	}
+}
+
+// meanwhile runs fn while a transaction of somebody else's, begun with these statements, is open; it commits only once fn waits for it.
+func (s *shop) meanwhile(fn func() error, statements ...string) error {
+	s.t.Helper()
+	other, err := s.store.SQL().BeginTx(s.t.Context(), nil)
+	must(s.t, err)
+	for _, statement := range statements {
+		_, err := other.ExecContext(s.t.Context(), statement)
+		must(s.t, err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- fn() }()
+	s.waiting()
+	must(s.t, other.Commit())
+	return <-done
+}
+
+// S1.34, S2.22, S2.32, FP-28, FP-29, FP-31: everything about an order's money waits for whoever holds its row, and acts on what that one left: here
+// its cancelling, or the closing of the kitchen, not yet committed when the other began.
+func TestMoneyTakesTurns(t *testing.T) {
+	t.Parallel()
+	const cancelled = `UPDATE orders SET status = 'cancelled', cancel_reason = 'changed_mind', cancelled_by = 'customer', closed_at = shop_now()`
+	for _, c := range []struct {
+		name, other string
+		run         func(c *customer, o *models.Order) error
+		want        error
+		story       string
+	}{
+		{"a claim", cancelled, func(c *customer, o *models.Order) error {
+			_, _, err := c.store.ClaimGatewayOrder(c.t.Context(), o.ID, o.CustomerID)
+			return err
+		}, models.ErrBadMove, "order cancelled, no ticket, 0 capture, 0 confirmation"},
+		{"an attach", cancelled, func(c *customer, o *models.Order) error {
+			made, err := c.cashier.gateway.CreateOrder(c.t.Context(), orderParams(o, models.Claim{Receipt: o.PublicID + "-g1"}))
+			must(c.t, err)
+			current, err := c.cashier.attach(c.t.Context(), o.ID, made, 1, "", "lookup")
+			if current != "" {
+				c.t.Errorf("%s is given out", current)
+			}
+			return err
+		}, nil, "order cancelled, no ticket, 0 capture, 0 confirmation"},
+		{"a second cancel", cancelled, func(c *customer, o *models.Order) error {
+			_, err := c.cashier.CancelOrder(c.t.Context(), o.ID, models.StaffActor(1), "too_busy")
+			return err
+		}, nil, "order cancelled, no ticket, 0 capture, 0 confirmation"},
+		{"a lapse", `UPDATE orders SET hold_expires_at = shop_now() - interval '11 minutes'; ` + cancelled, func(c *customer, o *models.Order) error {
+			return c.store.LapseOrder(c.t.Context(), o.ID)
+		}, nil, "order cancelled, no ticket, 0 capture, 0 confirmation"},
+		{"a capture", cancelled, nil, nil, "order cancelled, no ticket, captured/refund/24900, 1 capture, 0 confirmation, auto/requested/24900"},
+		{"FP-31 a capture while the kitchen closes", `UPDATE kitchen_slots SET closed_at = shop_now()`, nil, nil, "order cancelled, no ticket, captured/refund/24900, 1 capture, 0 confirmation, auto/requested/24900"},
+		{"a placing while the kitchen closes", `UPDATE kitchen_slots SET closed_at = shop_now()`, func(c *customer, _ *models.Order) error {
+			_, err := c.cashier.PlaceOrder(c.t.Context(), c.newCustomer().add("samosa", 2).checkout())
+			return err
+		}, models.ErrClosed, "order pending, no ticket, 0 capture, 0 confirmation"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := openShop(t, standin.Options{}).newCustomer().add("samosa", 2)
+			o := b.place()
+			run := func() error { return c.run(b, o) }
+			if c.run == nil { // a capture is recorded
+				id, err := b.cashier.OpenGatewayOrder(t.Context(), o)
+				must(t, err)
+				p := b.pay(standin.PayParams{OrderID: id})
+				run = func() error {
+					_, err := b.cashier.recordPayment(t.Context(), p.ID, models.ViaWebhook, 0)
+					return err
+				}
+			}
+			if err := b.meanwhile(run, strings.Split(c.other, "; ")...); !errors.Is(err, c.want) || c.want == nil && err != nil {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+			if got := b.story(o); got != c.story {
+				t.Errorf("it ends as %s, want %s", got, c.story)
+			}
+			if n := b.count(`SELECT count(*) FROM gateway_claims WHERE state = 'open'`) + b.count(`SELECT count(*) FROM gateway_orders WHERE state = 'current' AND order_id IN (SELECT id FROM orders WHERE status = 'pending')`); n != 0 {
+				t.Errorf("%d claims or gateway orders are open", n)
+			}
+			b.kept()
+		})
+	}
+}
+
+// S2.16, S2.19, F10, C027: the cart or its key change in another tab between the pricing and the placing. What was not shown is not bought.
+func TestPlacingBuysOnlyWhatWasPriced(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(c *customer)
+		want   error
+	}{
+		"another dish": {func(c *customer) { c.add("dal-makhani", 1) }, models.ErrBillChanged},
+		"another key": {func(c *customer) {
+			must(c.t, c.store.ClearCheckoutKey(c.t.Context(), c.session.ID, *c.session.CheckoutKey))
+		}, models.ErrKeyReused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := openShop(t, standin.Options{}).newCustomer().add("samosa", 2)
+			in := b.checkout()
+			other, err := b.store.SQL().BeginTx(t.Context(), nil)
+			must(t, err)
+			_, err = other.ExecContext(t.Context(), `SELECT 1 FROM customers FOR UPDATE`)
+			must(t, err)
+			placed := make(chan error, 1)
+			go func() { _, err := b.cashier.PlaceOrder(t.Context(), in); placed <- err }()
+			b.waiting() // priced, and at the door
+			c.change(b)
+			must(t, other.Commit())
+			if err := <-placed; !errors.Is(err, c.want) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+			if n := b.count(`SELECT count(*) FROM orders`); n != 0 {
+				t.Errorf("%d orders", n)
+			}
+		})
+	}
+}
+
+// C072: dishes are held, sold and given back in one order whatever the cart's, so two who want the same dishes cannot wait for each other.
+func TestDishesAreTakenInOneOrder(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, standin.Options{})
+	s.limit("chicken-tikka", 50)
+	s.limit("samosa", 50)
+	s.newCustomer().add("samosa", 1).add("chicken-tikka", 1).place() // the day's rows exist from now on
+	step := func(name string, fn func() error) {
+		t.Helper()
+		other, err := s.store.SQL().BeginTx(t.Context(), nil)
+		must(t, err)
+		_, err = other.ExecContext(t.Context(), `SELECT 1 FROM stock WHERE item_id = (SELECT min(item_id) FROM stock) FOR UPDATE`)
+		must(t, err)
+		done := make(chan error, 1)
+		go func() { done <- fn() }()
+		s.waiting()
+		if _, err := other.ExecContext(t.Context(), `SELECT 1 FROM stock WHERE item_id = (SELECT max(item_id) FROM stock) FOR UPDATE NOWAIT`); err != nil {
+			t.Errorf("%s: the second dish is taken before the first: %v", name, err)
+		}
+		must(t, other.Rollback())
+		must(t, <-done)
+	}
+	for _, dishes := range [][2]string{{"chicken-tikka", "samosa"}, {"samosa", "chicken-tikka"}} {
+		c := s.newCustomer().add(dishes[0], 1).add(dishes[1], 1)
+		in := c.checkout()
+		var o *models.Order
+		step("placing", func() (err error) { o, err = s.cashier.PlaceOrder(t.Context(), in); return err })
+		id, err := s.cashier.OpenGatewayOrder(t.Context(), o)
+		must(t, err)
+		p := s.pay(standin.PayParams{OrderID: id})
+		step("paying", func() error { _, err := s.cashier.recordPayment(t.Context(), p.ID, models.ViaWebhook, 0); return err })
+		step("cancelling", func() error {
+			_, err := s.cashier.CancelOrder(t.Context(), o.ID, models.ActorCustomer, "changed_mind")
+			return err
+		})
+	}
+	s.kept()
+}
+
+// FP-12, S2.25: what was begun at the gateway is brought to its end though the browser that asked has gone meanwhile.
+func TestTheBrowserLeaves(t *testing.T) {
+	t.Parallel()
+	leave := func(c *customer, path string, fn func(ctx context.Context) error) {
+		c.t.Helper()
+		c.gateway.Inject(standin.Fault{Path: path, Kind: standin.Stall, Times: 1})
+		ctx, gone := context.WithCancel(c.t.Context())
+		done := make(chan error, 1)
+		go func() { done <- fn(ctx) }()
+		must(c.t, c.gateway.WaitStalled(c.t.Context(), 1))
+		gone()
+		c.gateway.ReleaseStalled()
+		must(c.t, <-done)
+	}
+	c := openShop(t, standin.Options{}).newCustomer().add("samosa", 2)
+	o := c.place()
+	leave(c, "/v1/orders", func(ctx context.Context) error { _, err := c.cashier.OpenGatewayOrder(ctx, o); return err })
+	id := c.text(`SELECT razorpay_order_id FROM gateway_orders WHERE state = 'current' AND handed_out_at IS NOT NULL`)
+	p := c.pay(standin.PayParams{OrderID: id})
+	leave(c, "/v1/payments/*", func(ctx context.Context) error {
+		_, err := c.cashier.VerifyCheckout(ctx, o, c.slip(id, p.ID), models.ViaVerify)
+		return err
+	})
+	if c.status(o) != models.OrderPaid {
+		t.Errorf("order is %s", c.status(o))
+	}
+	c.settled()
+}
+
+// FP-8, S2.25: the order is cancelled while its gateway order is being made. Nobody is given it, and money on it would go back.
+func TestCancelledWhileItsGatewayOrderIsMade(t *testing.T) {
+	t.Parallel()
+	c := openShop(t, standin.Options{}).newCustomer().add("samosa", 2)
+	o := c.place()
+	c.gateway.Inject(standin.Fault{Method: "POST", Path: "/v1/orders", Kind: standin.Stall, Times: 1})
+	opened := make(chan error, 1)
+	go func() { _, err := c.cashier.OpenGatewayOrder(t.Context(), o); opened <- err }()
+	must(t, c.gateway.WaitStalled(t.Context(), 1))
+	_, err := c.cashier.CancelOrder(t.Context(), o.ID, models.ActorCustomer, "changed_mind")
+	must(t, err)
+	c.gateway.ReleaseStalled()
+	if err := <-opened; !errors.Is(err, models.ErrBadMove) {
+		t.Errorf("opened: %v", err)
+	}
+	if got := c.text(`SELECT state || ' ' || (handed_out_at IS NULL) || ' ' || (SELECT string_agg(state, ',') FROM gateway_claims) FROM gateway_orders`); got != "superseded true attached" {
+		t.Errorf("gateway order, not handed out, claim: %s", got)
+	}
+	p := c.pay(standin.PayParams{OrderID: c.text(`SELECT razorpay_order_id FROM gateway_orders`)})
+	must(t, c.receive(t.Context(), c.events(p.ID)["payment.captured"]))
+	c.heal()
+	if back := c.refundedThere(p.ID); back != p.AmountPaise {
+		t.Errorf("%d of %d paise went back", back, p.AmountPaise)
+	}
+}
+
+// S1.41: an event that is done with is not asked about again; a refund of which the gateway tells another amount is left as it was.
+func TestWhatIsKnownIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, standin.Options{Settings: standin.Settings{PendingRefunds: true}})
+	_, p := s.paidAndCancelled()
+	must(t, s.receive(t.Context(), s.events(p.ID)["payment.captured"]))
+	asked := len(s.gateway.Requests())
+	must(t, s.cashier.ProcessEvent(t.Context(), s.count(`SELECT id FROM webhook_events`)))
+	if n := len(s.gateway.Requests()); n != asked {
+		t.Errorf("%d calls about an event that is processed", n-asked)
+	}
+	s.sweep()
+	refund := s.gateway.Books().RefundsOf(p.ID)[0]
+	must(t, s.gateway.SettleRefund(refund.ID))
+	s.advance(2 * time.Hour)
+	_, err := s.rewording(fmt.Sprintf(`"amount":%d`, p.AmountPaise), `"amount":100`).SweepRefunds(t.Context())
+	must(t, err)
+	if got := s.text(`SELECT status FROM refunds`); got != "submitted" {
+		t.Errorf("refund is %s", got)
+	}
+	s.heal()
+	if got := s.text(`SELECT status FROM refunds`); got != "processed" {
+		t.Errorf("refund is %s", got)
+	}
 }
 
 // S2.5, S2.14: whatever fails while an order is placed, nothing of it stays, and the next press places it.
