@@ -48,6 +48,9 @@ func (a *App) rememberedFields(c *fiber.Ctx, session models.Session) (views.Chec
 	if found {
 		fields = views.CheckoutFields{Phone: nationalPhone(last.Phone), Name: last.Name, Email: last.Email, Way: last.Way,
 			Line1: last.Line1, Line2: last.Line2, PIN: last.PIN, Directions: last.Directions}
+		if last.Status == models.OrderPending { // still this meal: its allergy must not get lost on the way to paying again
+			fields.Note = last.Note
+		}
 	}
 	if way := a.wayChosen(c); way != "" {
 		fields.Way = way
@@ -210,7 +213,7 @@ func (a *App) askAgain(c *fiber.Ctx, session models.Session, fields views.Checko
 	}
 	// Also where htmx would show an error's text as a toast only.
 	c.Set("HX-Retarget", "#main")
-	c.Set("HX-Reswap", "outerHTML show:window:top")
+	c.Set("HX-Reswap", "outerHTML")
 	return a.render(c, status, views.CheckoutForm(view))
 }
 

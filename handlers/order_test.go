@@ -188,7 +188,7 @@ func TestOrderStream(t *testing.T) {
 	token := b.place()
 	names, response := s.events(t.Context(), base+"/orders/"+token+"/events")
 	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "text/event-stream" || response.Header.Get("Content-Encoding") != "" ||
-		response.Header.Get("Cache-Control") != "no-cache" || response.Header.Get("X-Accel-Buffering") != "no" || len(response.Cookies()) > 0 {
+		response.Header.Get("Cache-Control") != "private, no-cache" || response.Header.Get("X-Accel-Buffering") != "no" || len(response.Cookies()) > 0 {
 		t.Errorf("%d %v", response.StatusCode, response.Header)
 	}
 	next(t, names, "hello")

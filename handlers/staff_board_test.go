@@ -382,7 +382,7 @@ func TestBoardStream(t *testing.T) {
 
 	stream := b.listen(ctx)
 	defer func() { must(t, stream.res.Body.Close()) }()
-	for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no", "Content-Encoding": "", "Etag": ""} {
+	for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "private, no-cache", "X-Accel-Buffering": "no", "Content-Encoding": "", "Etag": ""} {
 		if got := stream.res.Header.Get(name); got != want {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}

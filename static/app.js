@@ -114,7 +114,10 @@ const watch = () => {
   for (const a of $$('.cats a[href^="#"]')) { links.set(a.hash.slice(1), a); const s = document.getElementById(a.hash.slice(1)); if (s) spy.observe(s); }
 };
 watch();
-on('htmx:afterSettle', e => { if (e.target.id === 'results') { watch(); align(); } });
+on('htmx:afterSettle', e => {
+  if (e.target.id === 'results') { watch(); align(); }
+  if (e.target.id === 'main') $('[aria-invalid], #main .msg.bad, #main .msg.warn')?.scrollIntoView({ block: 'center' }); // what was refused, not the top of the page
+});
 
 // Order page: swap only what changed, say it once, keep asking quickly while money is being confirmed.
 let shown, spoken = $('#status')?.dataset.say, state = $('#status')?.dataset.state;

@@ -192,6 +192,9 @@ func payLabel(v CheckoutView) string {
 	if v.Quote.Way == "delivery" && !v.Quote.DeliveryKnown {
 		return "See the total"
 	}
+	if low := deliveryProblem(v, "minimum"); low != nil {
+		return "Add " + ShortRupees(low.ShortPaise) + " more for delivery"
+	}
 	return "Pay " + Rupees(v.Quote.AmountPaise)
 }
 

@@ -674,7 +674,7 @@ func group(i models.Item, g models.OptionGroup, picked []int64, vegOnly bool) te
 						return templ_7745c5c3_Err
 					}
 				}
-				if o.Mark != "veg" && o.Mark != i.Mark {
+				if o.Mark != "veg" {
 					templ_7745c5c3_Err = mark(o.Mark).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -372,7 +372,7 @@ func refundsShown(v OrderView) []refundView {
 		case "processed":
 			s.kind = "ok"
 			s.title = Rupees(r.AmountPaise) + " was refunded to " + account(method)
-			s.text = "Done" + dated(r.ProcessedAt) + "." + number
+			s.text = "Done" + dated(r.ProcessedAt) + ". Banks show it in " + refundDays(method) + "." + number
 			if r.BankReference != "" {
 				s.text += " Bank reference " + r.BankReference + "."
 			}

@@ -1556,7 +1556,7 @@ func billTitle(v OrderView) string {
 }
 
 func keepLink(v OrderView) string {
-	if v.Order.Email != "" {
+	if v.Order.Email != "" && v.Order.Status == models.OrderPending {
 		return "This page updates by itself. Keep the link to come back; we also send it by email once the order is paid."
 	}
 	return "This page updates by itself. Keep the link to come back."

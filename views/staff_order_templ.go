@@ -1002,7 +1002,7 @@ func staffOrderState(v StaffOrderView) string {
 		state = dotted(state, ticketStatusName(v.Ticket.Status))
 	}
 	if v.Order.CancelReason != nil {
-		state = dotted(state, *v.Order.CancelReason)
+		state = dotted(state, stateName(*v.Order.CancelReason))
 	}
 	return state
 }
