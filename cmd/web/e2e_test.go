@@ -452,11 +452,6 @@ func (b *tab) offline(path string) {
 	b.expect(`ERR_BLOCKED_BY_CLIENT`)
 }
 
-func (b *tab) online() {
-	b.t.Helper()
-	send(b, network.SetBlockedURLs, network.SetBlockedURLsParams{})
-}
-
 // TestBrowserWithoutScript buys without any script up to Pay, and there on the gateway's own page.
 func TestBrowserWithoutScript(t *testing.T) {
 	t.Parallel()
