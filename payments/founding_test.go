@@ -1062,6 +1062,35 @@ func TestCancelledWhileItsGatewayOrderIsMade(t *testing.T) {
 	}
 }
 
+// INV-8, S2.33: a payment that is told with another amount or currency than before is not decided on either; the event stays open until the gateway
+// is of one mind, and then is.
+func TestTheGatewayContradictsItself(t *testing.T) {
+	t.Parallel()
+	for name, words := range map[string][]string{"another amount": {`"amount":24900`, `"amount":24800`}, "another currency": {`"currency":"INR"`, `"currency":"USD"`}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := openShop(t, standin.Options{}).newCustomer().add("samosa", 2)
+			o, id := c.open()
+			p := c.pay(standin.PayParams{OrderID: id, Outcome: standin.AuthorizeOnly})
+			c.verify(o, id, p.ID)
+			must(t, c.gateway.Capture(p.ID))
+			e := c.events(p.ID)["payment.captured"]
+			_, err := c.cashier.ReceiveWebhook(t.Context(), Delivery{Body: e.Body, EventID: e.ID, Signature: razorpay.SignWebhook(webhookSecret, e.Body)})
+			must(t, err)
+			if err := c.rewording(words...).ProcessEvent(t.Context(), c.count(`SELECT id FROM webhook_events`)); !errors.Is(err, models.ErrAmountMismatch) {
+				t.Errorf("got %v", err)
+			}
+			if got := c.text(`SELECT gw_status || ' ' || amount_paise || ' ' || currency || ' ' || (SELECT status FROM webhook_events) FROM payments`); got != "authorized 24900 INR received" || c.status(o) != models.OrderPending {
+				t.Errorf("payment and event: %s", got)
+			}
+			c.heal()
+			if c.status(o) != models.OrderPaid {
+				t.Errorf("order is %s", c.status(o))
+			}
+		})
+	}
+}
+
 // S1.41: an event that is done with is not asked about again; a refund of which the gateway tells another amount is left as it was.
 func TestWhatIsKnownIsLeftAlone(t *testing.T) {
 	t.Parallel()
