@@ -368,12 +368,14 @@ func (b *tab) is(selector, attribute, value string) time.Duration {
 	return b.until(fmt.Sprintf("%s %s=%q", selector, attribute, value), "document.querySelector("+quote(selector)+")?.getAttribute("+quote(attribute)+") === "+quote(value))
 }
 
-// at waits until the tab is at a path of the shop that begins so, loaded.
+// at waits until the tab is at an address that begins so, loaded, and returns what the address says after the shop's name.
 func (b *tab) at(path string) string {
 	b.t.Helper()
-	address, _ := await(b, "to be at "+path, `document.readyState === 'complete' ? location.href : ''`, func(href string) bool {
-		return strings.HasPrefix(href, b.base+path) || strings.HasPrefix(path, "http") && strings.HasPrefix(href, path)
-	})
+	want := b.base + path
+	if !strings.HasPrefix(path, "/") {
+		want = path // a page that is not the shop's
+	}
+	address, _ := await(b, "to be at "+path, `document.readyState === 'complete' ? location.href : ""`, func(href string) bool { return strings.HasPrefix(href, want) })
 	return strings.TrimPrefix(address, b.base)
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp/kb"
 
@@ -645,6 +646,43 @@ func TestBrowserPaySheet(t *testing.T) {
 		c.untouched()
 		w.wantPaid(token, "")
 	})
+	t.Run("confirming for long", func(t *testing.T) {
+		c := browse(t, "the customer", base, phone)
+		token := c.toSheet()
+		w.gateway.SpoilWebhooks(standin.WebhookFault{Lose: true, Times: 3})
+		silence := w.gateway.Inject(standin.Fault{Method: "GET", Path: "/v1/payments/*", Kind: standin.HTML502})
+		w.setClock(-2 * time.Minute) // the report comes two minutes ago
+		c.press(id("standin-succeed"))
+		c.at("/orders/" + token)
+		w.setClock(0)
+		c.is(id("order"), "data-state", "slow")
+		c.says(id("slow"), "Taking longer than usual")
+		if c.count(id("pay-now")) != 0 {
+			t.Error("the page asks to pay again")
+		}
+		w.gateway.RemoveFault(silence)
+		w.gateway.ClearWebhookFaults()
+		for _, e := range w.gateway.Events() { // Razorpay's dashboard can send an event again
+			if e.OrderID == w.facts(token).gateway[0] {
+				_, err := w.gateway.Deliver(t.Context(), e.ID)
+				must(t, err)
+			}
+		}
+		c.is(id("order"), "data-state", "paid")
+		w.wantPaid(token, "webhook")
+	})
+	t.Run("in the browser of another app", func(t *testing.T) {
+		c := browse(t, "the customer", base, phone)
+		send(c, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{
+			UserAgent: "Mozilla/5.0 (Linux; Android 14; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 Chrome/148.0 Mobile Safari/537.36 Instagram 300.0"})
+		token := c.toSheet()
+		c.press(id("standin-succeed"))
+		c.isPaid(token)
+		if posted := len(c.asked("/payments/verify?order=" + token)); posted != 1 {
+			t.Errorf("the gateway's page posted %d times", posted)
+		}
+		w.wantPaid(token, "")
+	})
 	t.Run("the gateway's script kept away", func(t *testing.T) {
 		c := browse(t, "the customer", base, phone)
 		c.offline("/v1/checkout.js")
@@ -752,8 +790,8 @@ func (b *tab) sheets() int {
 	return read[int](b, "window.sheets")
 }
 
-// TestBrowserShopRestarts stops the shop while a customer pays and the kitchen watches, and starts it again at the same address: payment,
-// cart and login are as they were, and both pages find back by themselves.
+// TestBrowserShopRestarts stops the shop while a customer pays and the kitchen watches, and starts it again at the same address: the payment
+// made meanwhile is found, cart and login are as they were, and pages that were left open find back by themselves.
 func TestBrowserShopRestarts(t *testing.T) {
 	t.Parallel()
 	w := newMarket(t)
@@ -775,28 +813,37 @@ func TestBrowserShopRestarts(t *testing.T) {
 	kitchen.says("#lost", "since")
 	menu.press(dish("samosa", id("more")))
 	menu.says("#toast", "No connection. Your order is saved.")
+	c.press(id("standin-succeed")) // the bank does not wait for us; the page's report finds nobody
+	c.at("chrome-error:")
 	p = w.run(p.addr, "")
-	menu.press("#toast button")
-	menu.cartSays("3 items")
-	c.press(id("standin-succeed"))
-	c.isPaid(token)
 	kitchen.see(ticket(w.facts(token).number, ""))
+	menu.press("#toast button")
+	menu.cartSays("₹198", "2 items") // what was bought has left the cart, the rest is there
 	kitchen.hide("#lost")
 	kitchen.untouched()
+	c.open("/orders/" + token)
+	c.isPaid(token)
+	w.wantPaid(token, "webhook")
 	kitchen.press(ticket(w.facts(token).number, id("move")))
 	kitchen.see(id("column-accepted") + " " + ticket(w.facts(token).number, ""))
 	c.is(id("order"), "data-state", "accepted")
 	menu.reload()
 	menu.cartSays("₹198", "2 items")
-	w.wantPaid(token, "")
 	c.mark()
 
 	// Killed, as by a power cut, and the order's page goes on where it was.
+	asked := len(kitchen.asked("/staff/board"))
 	p.kill()
 	c.see(".live.lost")
+	kitchen.see("#lost")
 	p = w.run(p.addr, "")
 	c.hide(".live.lost")
 	kitchen.hide("#lost")
+	back := time.Now()
+	w.wait("the board looks for what it missed", func() bool { return len(kitchen.asked("/staff/board")) > asked })
+	if late := time.Since(back); late > quick {
+		t.Errorf("the board looked for what it missed only %s after it was back", late)
+	}
 	kitchen.press(ticket(w.facts(token).number, id("move")))
 	c.is(id("order"), "data-state", "preparing")
 	c.untouched()
