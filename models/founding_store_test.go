@@ -666,6 +666,36 @@ func TestLateWritersChangeNothing(t *testing.T) {
 	}
 }
 
+// S1.28, S2.45: what the gateway says of one payment only ever counts upwards, and what it returned uncaptured is over; no later word moves it.
+func TestAttemptsOnlyRise(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	p := mustAttempt(t, s, mustPending(t, s), "pay_GUARD000000001") // authorized
+	for _, step := range []struct {
+		says   string
+		moved  bool
+		stored string
+	}{
+		{"created", false, "authorized"}, {"failed", false, "authorized"}, {"authorized", false, "authorized"}, {"captured", true, "authorized"}, // to be decided: not stored without
+		{"refunded", true, "authorized"}, {"voided", true, "voided"}, {"voided", false, "voided"}, {"captured", false, "voided"}, {"failed", false, "voided"},
+	} {
+		seen := p
+		seen.GWStatus = step.says
+		if err := s.InTx(t.Context(), func(tx *Store) error {
+			moved, err := tx.AdvancePayment(t.Context(), &seen)
+			if moved != step.moved || seen.GWStatus != step.stored {
+				t.Errorf("%s: moved %v, is %s; want %v, %s", step.says, moved, seen.GWStatus, step.moved, step.stored)
+			}
+			return err
+		}); err != nil {
+			t.Errorf("%s: %v", step.says, err)
+		}
+		if got := mustRead[string](t, s, `SELECT gw_status FROM payments`); got != step.stored {
+			t.Errorf("after %s it is %s, want %s", step.says, got, step.stored)
+		}
+	}
+}
+
 // The last portion: holds are taken, sold, released and taken again only while there is enough (S4.10, INV-35, INV-36, S3.18).
 func TestHoldsNeverPromiseTwice(t *testing.T) {
 	t.Parallel()
