@@ -119,7 +119,8 @@ func (b *tab) beside(s screen) *tab {
 func newTab(t testing.TB, parent context.Context, who, base string, s screen, options ...chromedp.ContextOption) *tab {
 	t.Helper()
 	b := &tab{t: t, who: who, base: base, touch: s.touch}
-	b.expect("Transition was (aborted|skipped)") // the browser's own word when somebody goes on before a page has faded in
+	b.expect("Transition was (aborted|skipped)", // the browser's own word when somebody goes on before a page has faded in
+		"htmx:sendAbort|console.error: \"htmx:afterRequest,") // htmx's, when a newer number takes the place of one on its way
 	b.ctx, b.end = chromedp.NewContext(parent, append(options, chromedp.WithListener(b.hear))...)
 	t.Cleanup(b.close)
 	b.must("open a tab", chromedp.Do(b.ctx))
