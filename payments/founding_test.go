@@ -951,7 +951,7 @@ func TestPlacingBuysOnlyWhatWasPriced(t *testing.T) {
 			in := b.checkout()
 			other, err := b.store.SQL().BeginTx(t.Context(), nil)
 			must(t, err)
-			_, err = other.ExecContext(t.Context(), `SELECT 1 FROM customers FOR UPDATE`)
+			_, err = other.ExecContext(t.Context(), `SELECT 1 FROM customers FOR NO KEY UPDATE`) // a customer's placings take turns
 			must(t, err)
 			placed := make(chan error, 1)
 			go func() { _, err := b.cashier.PlaceOrder(t.Context(), in); placed <- err }()
@@ -1445,6 +1445,24 @@ func TestDeathHalfWay(t *testing.T) {
 			t.Errorf("letters: %s", got)
 		}
 	})
+}
+
+// C7, rule 10 of the money path: the id of a refund the shop makes by itself follows from the gateway's payment, so two decisions could only ever ask
+// for one.
+func TestAnAutomaticRefundHasOneID(t *testing.T) {
+	t.Parallel()
+	c := openShop(t, standin.Options{}).newCustomer().add("samosa", 2)
+	o, id := c.open()
+	_, err := c.cashier.CancelOrder(t.Context(), o.ID, models.ActorCustomer, "changed_mind")
+	must(t, err)
+	p := c.pay(standin.PayParams{OrderID: id})
+	must(t, c.receive(t.Context(), c.events(p.ID)["payment.captured"]))
+	if got, want := c.text(`SELECT id::text FROM refunds`), models.AutoRefundID(p.ID); got != want || want != models.AutoRefundID(p.ID) || want[14] != '5' {
+		t.Errorf("refund %s, want %s", got, want)
+	}
+	if models.AutoRefundID(p.ID) == models.AutoRefundID("pay_OTHER000000001") {
+		t.Error("two payments share a refund")
+	}
 }
 
 // C3: reports that come again never make a refunded order paid. The very bug others shipped: a late paid event undid a full refund.
