@@ -823,16 +823,16 @@ func TestAPlacingSharesTheWindow(t *testing.T) {
 	placed := make(chan error, 1)
 	go func() { _, err := s.cashier.PlaceOrder(t.Context(), in); placed <- err }()
 	s.waiting()
-	if _, err := payment.ExecContext(t.Context(), `SELECT 1 FROM kitchen_slots FOR SHARE NOWAIT`); err != nil {
-		t.Errorf("the payment waits for the placing that waits for it: %v", err)
-	}
-	s.newCustomer().add("samosa", 3).place()
 	closing, err := s.store.SQL().BeginTx(t.Context(), nil)
 	must(t, err)
 	if _, err := closing.ExecContext(t.Context(), `SELECT 1 FROM kitchen_slots FOR NO KEY UPDATE NOWAIT`); err == nil {
 		t.Error("the kitchen closes while somebody places")
 	}
 	must(t, closing.Rollback())
+	if _, err := payment.ExecContext(t.Context(), `SELECT 1 FROM kitchen_slots FOR SHARE NOWAIT`); err != nil {
+		t.Errorf("the payment waits for the placing that waits for it: %v", err)
+	}
+	s.newCustomer().add("samosa", 3).place()
 	must(t, payment.Rollback())
 	must(t, <-placed)
 	if s.status(o) != models.OrderCancelled || s.count(`SELECT count(*) FROM orders WHERE status = 'pending'`) != 2 {
