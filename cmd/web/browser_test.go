@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -29,6 +31,9 @@ import (
 
 // The browser side of these tests: one headless Chromium, in it a profile for each person, and in that the person's tabs. What a tab does
 // is what a finger or a mouse does; what it waits for is what can be seen.
+
+// failed has a failure leave a picture.
+var failed = flag.String("failed", "", "a folder for pictures of pages on which a browser test waited in vain")
 
 // chromium is the one browser all tests of this package share while any of them runs.
 var chromium struct {
@@ -80,16 +85,15 @@ var (
 
 // tab is one tab of one person.
 type tab struct {
-	t    testing.TB
-	who  string
-	base string // of the shop
-	ctx  context.Context
-	end  context.CancelFunc
-	touch,
-	// closed is set once the person has closed it: what breaks off then is no fault.
-	closed bool
+	t     testing.TB
+	who   string
+	base  string // of the shop
+	ctx   context.Context
+	end   context.CancelFunc
+	touch bool
 
 	mu       sync.Mutex
+	closed   bool // by its person: what breaks off from then on is no fault
 	faults   []string
 	expected []*regexp.Regexp
 	requests []*seenRequest
@@ -296,13 +300,18 @@ func (b *tab) describe() string {
 	if err != nil {
 		return err.Error()
 	}
-	if dir := os.Getenv("TIFFIN_E2E_PICTURES"); dir != "" {
-		if shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot()); err == nil {
-			name := regexp.MustCompile(`\W+`).ReplaceAllString(b.t.Name()+" "+b.who, "-")
-			_ = os.WriteFile(dir+"/"+name+".png", shot, 0o600)
-		}
+	if *failed == "" {
+		return text
 	}
-	return text
+	file := filepath.Join(*failed, regexp.MustCompile(`\W+`).ReplaceAllString(b.t.Name()+" "+b.who, "-")+".png")
+	shot, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	if err == nil {
+		err = os.WriteFile(file, shot, 0o600)
+	}
+	if err != nil {
+		return text + "\n" + err.Error()
+	}
+	return text + "\n" + file
 }
 
 // until waits for a statement about the page to come true.
