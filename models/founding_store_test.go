@@ -319,6 +319,17 @@ func TestOfTwoAtOnceOneMoves(t *testing.T) {
 			t.Error("paid_at moved")
 		}
 	})
+	t.Run("S1.26 a move that is none is refused in words, before the database has to", func(t *testing.T) {
+		t.Parallel()
+		s := openStore(t)
+		o, _ := mustKept(t, s)
+		for _, to := range []string{OrderPending, OrderPaid, OrderExpired, OrderDue, "refunded", ""} {
+			mine := o
+			if err := s.InTx(t.Context(), func(tx *Store) error { return tx.MoveOrder(t.Context(), &mine, to, Move{By: ActorShop}) }); !errors.Is(err, ErrBadMove) {
+				t.Errorf("paid to %q: %v", to, err)
+			}
+		}
+	})
 	t.Run("a payment is decided once, and the second decision is refused whatever it would be", func(t *testing.T) {
 		t.Parallel()
 		s := openStore(t)

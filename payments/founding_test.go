@@ -968,6 +968,52 @@ func TestPlacingBuysOnlyWhatWasPriced(t *testing.T) {
 	}
 }
 
+// S2.16, F17, C027: when an order is paid, cancelled or expired its key is used up, and only a payment takes anything out of the cart: what that order
+// bought, with the choices it bought it with.
+func TestWhatAnOrderLeavesBehind(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, cart string
+		end        func(c *customer, o *models.Order, id string)
+	}{
+		{"paid", "masala-dosa with Cheese ×1", func(c *customer, o *models.Order, id string) {
+			c.verify(o, id, c.pay(standin.PayParams{OrderID: id}).ID)
+		}},
+		{"cancelled", "masala-dosa ×2, masala-dosa with Cheese ×1", func(c *customer, o *models.Order, _ string) {
+			_, err := c.cashier.CancelOrder(c.t.Context(), o.ID, models.ActorCustomer, "changed_mind")
+			must(c.t, err)
+		}},
+		{"expired", "masala-dosa ×2, masala-dosa with Cheese ×1", func(c *customer, _ *models.Order, _ string) {
+			c.advance(26 * time.Minute)
+			c.sweep()
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := openShop(t, standin.Options{}).newCustomer().add("masala-dosa", 2)
+			o, id := b.open()
+			key := o.CheckoutKey
+			cart, err := b.store.EnsureCart(t.Context(), b.session, b.outlet.ID)
+			must(t, err)
+			cheese := b.count(`SELECT o.id FROM options o JOIN option_groups g ON g.id = o.group_id JOIN items i ON i.id = g.item_id WHERE i.slug = 'masala-dosa' AND o.name = 'Cheese'`)
+			_, err = b.store.AddToCart(t.Context(), cart.ID, b.item("masala-dosa").ID, []int64{cheese}, 1, "")
+			must(t, err)
+			b.exec(`UPDATE sessions SET checkout_key = $1`, key) // as if the other tab had opened its review before
+			c.end(b, o, id)
+			if got := b.status(o); got != c.name {
+				t.Fatalf("order is %s", got)
+			}
+			if n := b.count(`SELECT count(*) FROM sessions WHERE checkout_key IS NOT NULL`); n != 0 {
+				t.Error("the key of an order that is over is still the session's")
+			}
+			if got := b.text(`SELECT string_agg(i.slug || CASE WHEN l.option_ids <> '{}' THEN ' with Cheese' ELSE '' END || ' ×' || l.qty, ', ' ORDER BY l.id) FROM cart_lines l JOIN items i ON i.id = l.item_id`); got != c.cart {
+				t.Errorf("the cart holds %q, want %q", got, c.cart)
+			}
+			b.kept()
+		})
+	}
+}
+
 // C072: dishes are held, sold and given back in one order whatever the cart's, so two who want the same dishes cannot wait for each other.
 func TestDishesAreTakenInOneOrder(t *testing.T) {
 	t.Parallel()
