@@ -23,13 +23,10 @@ import (
 const quick = 2 * time.Second
 
 // newMarket is a town whose gateway lives on another site than the shop, as the real one does: at localhost, while the shop is at
-// 127.0.0.1. So the shop's cookies do not come along with what the gateway's pages post. Its kitchen opens at midnight and not at four in
-// the morning: the service that is on when a test begins has at least four hours to go.
+// 127.0.0.1. So the shop's cookies do not come along with what the gateway's pages post.
 func newMarket(t testing.TB) *town {
 	t.Helper()
 	w := newTown(t, standin.Options{})
-	_, err := w.store.SQL().ExecContext(t.Context(), `UPDATE outlet_hours SET opens_minute = 0`)
-	must(t, err)
 	for i, line := range w.env {
 		if strings.HasPrefix(line, "RAZORPAY_API_URL=") || strings.HasPrefix(line, "RAZORPAY_CHECKOUT_URL=") {
 			w.env[i] = strings.Replace(line, "127.0.0.1", "localhost", 1)
