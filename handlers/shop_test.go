@@ -38,6 +38,7 @@ type shop struct {
 	app     *App
 	outlet  models.Outlet
 	log     *logBook
+	offset  time.Duration // of the shop's clock
 }
 
 const (
@@ -59,7 +60,7 @@ func openShopWith(t testing.TB, cfg Config) *shop {
 	must(t, err)
 	outlets, err := store.ListOutlets(t.Context())
 	must(t, err)
-	gateway := standin.New(standin.Options{KeySecret: keySecret})
+	gateway := standin.New(standin.Options{KeySecret: keySecret, Now: atNoon})
 	gatewayURL, err := gateway.Start("127.0.0.1:0")
 	must(t, err)
 	t.Cleanup(func() { must(t, gateway.Close()) })
@@ -70,8 +71,9 @@ func openShopWith(t testing.TB, cfg Config) *shop {
 	s.cashier = payments.New(store, client, payments.Settings{KeyID: gateway.KeyID(), KeySecret: keySecret, WebhookSecret: webhookSecret, RefundSpeed: "normal"}, log)
 	cfg.KeyID, cfg.TestMode, cfg.CSPHosts = gateway.KeyID(), true, payHosts
 	cfg.CheckoutURL, cfg.HostedURL = payHosts[0]+"/v1/checkout.js", payHosts[1]+"/v1/checkout/embedded"
-	s.app = New(cfg, Deps{Store: store, Cashier: s.cashier, Hub: s.hub, Log: log, Now: time.Now, Registry: prometheus.NewRegistry()})
+	s.app = New(cfg, Deps{Store: store, Cashier: s.cashier, Hub: s.hub, Log: log, Now: atNoon, Registry: prometheus.NewRegistry()})
 	t.Cleanup(s.app.Close)
+	s.setClock(toNoon)
 	return s
 }
 
@@ -140,13 +142,33 @@ func (s *shop) option(slug, name string) string {
 	return ""
 }
 
+// toNoon is how far noon in India is from now. Shops of these tests begin there, whenever the test runs: no service window ends in the middle of it.
+var toNoon = func() time.Duration {
+	now := time.Now().In(models.India)
+	return time.Date(now.Year(), now.Month(), now.Day(), 12, 0, 0, 0, models.India).Sub(now)
+}()
+
+func atNoon() time.Time { return time.Now().Add(toNoon) }
+
 // advance moves the shop's clock and the gateway's.
 func (s *shop) advance(d time.Duration) {
 	s.t.Helper()
-	s.exec(fmt.Sprintf(`CREATE OR REPLACE FUNCTION shop_now() RETURNS timestamptz LANGUAGE sql VOLATILE AS
-		$$ SELECT clock_timestamp() + interval '%d milliseconds' $$`, d.Milliseconds()))
+	s.setClock(s.offset + d)
 	s.gateway.Advance(d)
-	s.app.now = func() time.Time { return time.Now().Add(d) }
+}
+
+// setClock says how far the shop's clock is from the computer's.
+func (s *shop) setClock(offset time.Duration) {
+	s.t.Helper()
+	s.offset = offset
+	s.exec(shopClock(offset))
+	s.app.now = func() time.Time { return time.Now().Add(offset) }
+}
+
+// shopClock is the SQL that sets a database's clock so far from the computer's.
+func shopClock(offset time.Duration) string {
+	return fmt.Sprintf(`CREATE OR REPLACE FUNCTION shop_now() RETURNS timestamptz LANGUAGE sql VOLATILE AS
+		$$ SELECT clock_timestamp() + interval '%d milliseconds' $$`, offset.Milliseconds())
 }
 
 // secondOutlet opens another kitchen with one dish, a copy of the first's tariff, and returns it and the dish's id.

@@ -222,7 +222,7 @@ func TestCancelledTicketCatchesTheEye(t *testing.T) {
 			t.Errorf("%s: accepted = %v, want none", path, got)
 		}
 	}
-	k.exec(`CREATE OR REPLACE FUNCTION shop_now() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$ SELECT clock_timestamp() + interval '6 minutes' $$`)
+	k.exec(shopClock(toNoon + 6*time.Minute))
 	if got := ravi.get("/staff").texts("attention"); len(got) != 0 {
 		t.Errorf("after six minutes the board still says %q", got)
 	}

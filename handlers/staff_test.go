@@ -50,7 +50,7 @@ func openKitchen(t testing.TB, change func(*Deps)) *kitchen {
 	must(t, err)
 	outlets, err := store.ListOutlets(t.Context())
 	must(t, err)
-	gateway := standin.New(standin.Options{})
+	gateway := standin.New(standin.Options{Now: atNoon})
 	gatewayURL, err := gateway.Start("127.0.0.1:0")
 	must(t, err)
 	t.Cleanup(func() { must(t, gateway.Close()) })
@@ -60,6 +60,8 @@ func openKitchen(t testing.TB, change func(*Deps)) *kitchen {
 		cashier: payments.New(store, client, payments.Settings{KeyID: gateway.KeyID(), KeySecret: gateway.KeySecret(),
 			WebhookSecret: standin.DefaultWebhookSecret, RefundSpeed: "normal"}, quiet)}
 
+	k.exec(shopClock(toNoon))
+
 	hub := live.New(store.Pool(), models.NotifyChannel)
 	k.hub = hub
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -67,7 +69,7 @@ func openKitchen(t testing.TB, change func(*Deps)) *kitchen {
 	go func() { defer close(listening); hub.Run(ctx) }()
 	t.Cleanup(func() { stop(); <-listening })
 
-	deps := Deps{Store: store, Cashier: k.cashier, Hub: hub, Log: quiet, Now: time.Now}
+	deps := Deps{Store: store, Cashier: k.cashier, Hub: hub, Log: quiet, Now: atNoon}
 	if change != nil {
 		change(&deps)
 	}
