@@ -23,14 +23,22 @@ func openStore(t testing.TB) *Store {
 			t.Error(err)
 		}
 	})
+	setClock(t, s, 0)
 	return s
 }
 
-// setClock moves shop_now() by offset from the true time, for this test's database.
+// toNoon is how far noon in India is from now. Stores of these tests begin there, whenever the test runs: no service window or day ends in
+// the middle of it.
+var toNoon = func() time.Duration {
+	now := time.Now().In(India)
+	return time.Date(now.Year(), now.Month(), now.Day(), 12, 0, 0, 0, India).Sub(now)
+}()
+
+// setClock moves shop_now() by offset from the time the test began at, for this test's database.
 func setClock(t testing.TB, s *Store, offset time.Duration) {
 	t.Helper()
 	mustExec(t, s, fmt.Sprintf(`CREATE OR REPLACE FUNCTION shop_now() RETURNS timestamptz LANGUAGE sql VOLATILE AS
-		$$ SELECT clock_timestamp() + interval '%d microseconds' $$`, offset.Microseconds()))
+		$$ SELECT clock_timestamp() + interval '%d microseconds' $$`, (toNoon+offset).Microseconds()))
 }
 
 // stopClock makes shop_now() stand still at an instant.
