@@ -315,7 +315,8 @@ func (s *Store) importRefund(ctx context.Context, o Order, p Payment, seen SeenR
 }
 
 // replaceLost takes a refund made outside for the one of ours that failed and was put before a person: what that reserved and booked
-// now stands for r, and what is left of it is asked for again.
+// now stands for r. If r is less, the lost one's successor is a request for the rest, and r stands beside it: either may fail and be
+// asked for again.
 func (s *Store) replaceLost(ctx context.Context, p Payment, r *Refund) (taken bool, err error) {
 	var lost Refund
 	err = s.one(ctx, &lost, `SELECT * FROM refunds f WHERE payment_id = ? AND status = 'failed' AND amount_paise >= ?
@@ -326,14 +327,17 @@ func (s *Store) replaceLost(ctx context.Context, p Payment, r *Refund) (taken bo
 	if err != nil {
 		return false, err
 	}
-	r.RetryOf = &lost.ID
+	rest := lost.AmountPaise - r.AmountPaise
+	if rest == 0 {
+		r.RetryOf = &lost.ID
+	}
 	if err := s.exec(ctx, `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by, retry_of) VALUES (?, ?, ?, ?, 'external', ?, 'razorpay', ?) ON CONFLICT (id) DO NOTHING`,
 		r.ID, r.PaymentID, r.OrderID, r.AmountPaise, r.Reason, r.RetryOf).Error; err != nil {
 		return false, fmt.Errorf("import refund %s: %w", r.ID, err)
 	}
-	if rest := lost.AmountPaise - r.AmountPaise; rest > 0 {
+	if rest > 0 {
 		next := lost
-		next.ID, next.AmountPaise, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("rest "+lost.ID)).String(), rest, &r.ID
+		next.ID, next.AmountPaise, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("rest "+lost.ID)).String(), rest, &lost.ID
 		return true, s.createRefund(ctx, next)
 	}
 	return true, nil
