@@ -184,7 +184,8 @@ const maxRefundTries = 3
 // Safe to repeat. Inside InTx only, under the order's and the payment's lock.
 func (s *Store) RecordRefund(ctx context.Context, o Order, p Payment, seen SeenRefund) (moved bool, err error) {
 	var r Refund
-	err = s.one(ctx, &r, `SELECT * FROM refunds WHERE payment_id = ? AND (razorpay_refund_id = ? OR (id::text = ? AND razorpay_refund_id IS NULL)) ORDER BY razorpay_refund_id NULLS LAST LIMIT 1 FOR UPDATE`,
+	// A request that ended here without an id of the gateway's, void or refused, stays ended: if it was carried out all the same, it counts like one made outside.
+	err = s.one(ctx, &r, `SELECT * FROM refunds WHERE payment_id = ? AND (razorpay_refund_id = ? OR (id::text = ? AND status = 'requested')) ORDER BY razorpay_refund_id NULLS LAST LIMIT 1 FOR UPDATE`,
 		p.ID, seen.RazorpayRefundID, seen.Receipt)
 	if err == ErrNotFound {
 		if seen.Status == "failed" {

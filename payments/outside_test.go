@@ -88,6 +88,18 @@ func TestRefundsMadeOutside(t *testing.T) {
 			s.heal()
 			s.allBack(p)
 		})
+		t.Run("one that the gateway refused and made all the same is counted, "+owed.name, func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, standin.Options{})
+			p := owed.make(s)
+			s.gateway.Inject(standin.Fault{Method: "POST", Path: "/v1/payments/*/refund", Kind: standin.Refuse, Refusal: "refund_dispute_block", After: true, Times: 1})
+			s.sweep()
+			s.heal()
+			s.allBack(p)
+			if got := s.text(`SELECT string_agg(status, ' ' ORDER BY requested_at) FROM refunds`); got != "failed processed" {
+				t.Errorf("refunds are %s", got)
+			}
+		})
 		t.Run("ours failed at the bank, a person repeated it, and the newest comes first in the list, "+owed.name, func(t *testing.T) {
 			t.Parallel()
 			s := openShop(t, standin.Options{Settings: standin.Settings{PendingRefunds: true}})
