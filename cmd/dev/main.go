@@ -31,6 +31,8 @@ const usage = `dev [-state folder] command
   migrate   bring the database of run up to this build's schema
   psql [argument …]
             open the database of run
+  mutants [-only name] [-list]
+            take each guard of mutants/guards.txt away, in a copy of the tree, and see that its test fails
 `
 
 func main() {
@@ -91,6 +93,8 @@ func dev(args []string) error {
 		return withShopDB(ctx, state, migrate)
 	case "psql":
 		return withShopDB(ctx, state, func(ctx context.Context, db *devdb.Server) error { return psql(ctx, db, rest) })
+	case "mutants":
+		return mutants(ctx, rest)
 	}
 	return errUsage
 }
