@@ -17,6 +17,7 @@ func timetable() []*river.PeriodicJob {
 		every[models.ReconcileArgs](time.Minute),
 		every[models.SweepEventsArgs](time.Minute),
 		every[models.SweepLettersArgs](time.Minute),
+		every[models.WatchDeadlinesArgs](time.Minute),
 		every[models.CheckInvariantsArgs](5 * time.Minute),
 		every[models.ReconcileAccountArgs](time.Hour),
 		every[models.PurgeArgs](24 * time.Hour),

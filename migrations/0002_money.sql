@@ -72,7 +72,8 @@ CREATE TABLE orders (
   next_check_at   timestamptz,                                                  -- when the sweep asks the gateway next; NULL: never again
   checks          int NOT NULL DEFAULT 0,
   last_checked_at timestamptz,
-  resolve_by      timestamptz,                                                  -- no limbo: by then the state is final
+  resolve_by      timestamptz,                                                  -- no limbo: by then next_action has happened; kept by triggers (0003)
+  next_action     text NOT NULL DEFAULT '' CHECK (next_action IN ('','ask_gateway','send_refund','refund_settles','staff_refunds')),
   placed_at       timestamptz NOT NULL DEFAULT shop_now(),
   CONSTRAINT orders_checkout_key_key UNIQUE (customer_id, checkout_key),
   CONSTRAINT orders_number_key UNIQUE (outlet_id, service_on, number),
@@ -86,12 +87,14 @@ CREATE TABLE orders (
   CONSTRAINT orders_paid_at_check CHECK ((paid_payment_id IS NULL) <= (paid_at IS NULL OR pays = 'nothing') AND (status <> 'paid' OR paid_at IS NOT NULL)),
   CONSTRAINT orders_pending_check CHECK (status <> 'pending' OR next_check_at IS NOT NULL),
   CONSTRAINT orders_unpaid_check CHECK (status NOT IN ('pending','expired','due') OR paid_payment_id IS NULL),
+  CONSTRAINT orders_resolve_check CHECK ((resolve_by IS NULL) = (next_action = '')),
   CONSTRAINT orders_closed_check CHECK ((status IN ('cancelled','expired')) = (closed_at IS NOT NULL)),
   CONSTRAINT orders_reason_check CHECK ((status = 'cancelled') = (cancel_reason IS NOT NULL AND cancelled_by IS NOT NULL)),
   CONSTRAINT orders_address_check CHECK (way = 'pickup' OR (line1 <> '' AND pin <> ''))
 );
 CREATE UNIQUE INDEX orders_one_pending_key ON orders (cart_id) WHERE status = 'pending';
 CREATE INDEX orders_due_check ON orders (next_check_at) WHERE next_check_at IS NOT NULL;
+CREATE INDEX orders_resolve_by ON orders (resolve_by) WHERE resolve_by IS NOT NULL;
 CREATE INDEX orders_customer ON orders (customer_id, id);
 CREATE INDEX orders_board ON orders (outlet_id, paid_at) WHERE status = 'paid';
 
@@ -109,6 +112,7 @@ CREATE TABLE order_items (                                  -- names and prices 
   options_price_paise bigint NOT NULL CHECK (options_price_paise >= 0),
   qty                 int NOT NULL CONSTRAINT order_items_qty_check CHECK (qty BETWEEN 1 AND 20),
   line_total_paise    bigint NOT NULL,
+  discount_paise      bigint NOT NULL DEFAULT 0 CHECK (discount_paise BETWEEN 0 AND line_total_paise),   -- its share of the bill's discount
   note                text NOT NULL DEFAULT '' CHECK (length(note) <= 200),
   PRIMARY KEY (order_id, line),
   CONSTRAINT order_items_total_check CHECK (line_total_paise = (unit_price_paise + options_price_paise) * qty)
@@ -275,7 +279,9 @@ CREATE TABLE refunds (
   lease_token        uuid, lease_until timestamptz,
   last_error         text NOT NULL DEFAULT '',
   requested_at       timestamptz NOT NULL DEFAULT shop_now(),
+  hold_until         timestamptz,                                               -- not sent before: staff may look first (money no order of ours asked for)
   submitted_at       timestamptz, processed_at timestamptz, failed_at timestamptz,
+  UNIQUE (id, amount_paise),
   CONSTRAINT refunds_known_check CHECK (status NOT IN ('submitted','processed') OR razorpay_refund_id IS NOT NULL),
   CHECK ((lease_token IS NULL) = (lease_until IS NULL))
 );
@@ -284,20 +290,74 @@ CREATE INDEX refunds_payment ON refunds (payment_id);
 CREATE INDEX refunds_order ON refunds (order_id);
 CREATE INDEX refunds_due ON refunds (next_attempt_at) WHERE status IN ('requested','submitted');
 
+CREATE TABLE refund_shares (                                -- what of the bill a refund of a kept payment gives back; never changes
+  refund_id        uuid PRIMARY KEY,
+  subtotal_paise   bigint NOT NULL CHECK (subtotal_paise >= 0),
+  discount_paise   bigint NOT NULL CHECK (discount_paise >= 0 AND discount_paise <= subtotal_paise),
+  packaging_paise  bigint NOT NULL CHECK (packaging_paise >= 0),
+  delivery_paise   bigint NOT NULL CHECK (delivery_paise >= 0),
+  cgst_paise       bigint NOT NULL CHECK (cgst_paise >= 0),
+  sgst_paise       bigint NOT NULL CHECK (sgst_paise >= 0),
+  tip_paise        bigint NOT NULL CHECK (tip_paise >= 0),
+  round_off_paise  bigint NOT NULL CHECK (round_off_paise BETWEEN -100 AND 100),  -- the bill's, and the paisa no tax can be cut to
+  customer_fee_paise bigint NOT NULL CHECK (customer_fee_paise >= 0),           -- Razorpay's fee that the customer bore, when that went back too
+  amount_paise     bigint NOT NULL,
+  CONSTRAINT refund_shares_refund_fkey FOREIGN KEY (refund_id, amount_paise) REFERENCES refunds (id, amount_paise),
+  CONSTRAINT refund_shares_total_check CHECK (amount_paise = subtotal_paise - discount_paise + packaging_paise + delivery_paise + cgst_paise + sgst_paise
+                                              + tip_paise + round_off_paise + customer_fee_paise)
+);
+CREATE TABLE refund_share_taxes (                           -- the share's tax, by class
+  refund_id     uuid NOT NULL REFERENCES refund_shares,
+  tax_class     text NOT NULL,
+  taxable_paise bigint NOT NULL CHECK (taxable_paise >= 0),
+  cgst_paise    bigint NOT NULL CHECK (cgst_paise >= 0), sgst_paise bigint NOT NULL CHECK (sgst_paise >= 0),
+  PRIMARY KEY (refund_id, tax_class)
+);
+CREATE TABLE refund_share_lines (                           -- dishes that were given back by name
+  refund_id      uuid NOT NULL REFERENCES refund_shares,
+  order_id       bigint NOT NULL,
+  line           int NOT NULL,
+  qty            int NOT NULL CHECK (qty > 0),
+  discount_paise bigint NOT NULL CHECK (discount_paise >= 0),
+  PRIMARY KEY (refund_id, line),
+  FOREIGN KEY (order_id, line) REFERENCES order_items
+);
+
+CREATE TABLE settlement_items (                             -- what Razorpay says it paid out, line by line; append-only
+  entity_id      text PRIMARY KEY,                                              -- pay_…, rfnd_…, adj_…
+  kind           text NOT NULL,                                                 -- payment, refund, adjustment, …: Razorpay's word
+  settlement_id  text NOT NULL,
+  utr            text NOT NULL DEFAULT '',
+  amount_paise   bigint NOT NULL,                                               -- of the payment or refund
+  fee_paise      bigint NOT NULL,                                               -- Razorpay's, tax_paise included
+  tax_paise      bigint NOT NULL,
+  credit_paise   bigint NOT NULL,                                               -- to us
+  debit_paise    bigint NOT NULL,                                               -- from us
+  settled_at     timestamptz NOT NULL,
+  payment_id     bigint REFERENCES payments,
+  refund_id      uuid REFERENCES refunds,
+  recorded_at    timestamptz NOT NULL DEFAULT shop_now()
+);
+CREATE UNIQUE INDEX settlement_items_payment_key ON settlement_items (payment_id) WHERE kind = 'payment';
+CREATE UNIQUE INDEX settlement_items_refund_key ON settlement_items (refund_id) WHERE kind = 'refund';
+CREATE INDEX settlement_items_settled ON settlement_items (settled_at);
+
 CREATE TABLE ledger_txns (
   id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  kind     text NOT NULL CHECK (kind IN ('capture','refund_requested','refund_settled','refund_reversed')),
-  ref_type text NOT NULL CHECK (ref_type IN ('payment','refund')),
+  kind     text NOT NULL CHECK (kind IN ('capture','refund_requested','refund_settled','refund_reversed','settlement')),
+  ref_type text NOT NULL CHECK (ref_type IN ('payment','refund','settlement_item')),
   ref_id   text NOT NULL,
   at       timestamptz NOT NULL DEFAULT shop_now(),
   CONSTRAINT ledger_txns_ref_key UNIQUE (kind, ref_type, ref_id)
 );
 CREATE TABLE ledger_entries (                               -- double entry: + debit, − credit
   txn_id       bigint NOT NULL REFERENCES ledger_txns,
-  account      text NOT NULL CHECK (account IN ('gateway_clearing','sales','sales_returns','refunds_payable')),
+  account      text NOT NULL CHECK (account IN ('gateway_clearing','sales','sales_returns','output_cgst','output_sgst','tips','round_off','customer_fees',
+                                                'refunds_payable','gateway_fees','gateway_fee_tax','bank')),
   amount_paise bigint NOT NULL CHECK (amount_paise <> 0),
   PRIMARY KEY (txn_id, account)
 );
+CREATE INDEX ledger_entries_account ON ledger_entries (account);
 
 -- what we were told ----------------------------------------------------------
 CREATE TABLE webhook_events (

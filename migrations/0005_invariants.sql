@@ -27,7 +27,8 @@ UNION ALL SELECT 'INV-13', o.id, 'cancelled after paid, money kept or ticket liv
 UNION ALL SELECT 'INV-14', o.id, o.status || ' with kept payment or ticket' FROM orders o WHERE (o.status IN ('pending', 'expired') OR (o.status = 'cancelled' AND o.paid_payment_id IS NULL AND o.pays <> 'nothing'))
   AND (EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.disposition = 'kept') OR EXISTS (SELECT 1 FROM fulfilments f WHERE f.order_id = o.id))
 UNION ALL SELECT 'INV-15', order_id, 'order went ' || was || ' to ' || became FROM status_changes WHERE subject = 'order' AND was IS NOT NULL AND (was, became) NOT IN (('pending', 'paid'), ('pending', 'cancelled'), ('pending', 'expired'), ('paid', 'cancelled'), ('pending', 'due'), ('due', 'paid'), ('due', 'cancelled'))
-UNION ALL SELECT 'INV-16', o.id, 'bill does not add up' FROM orders o WHERE o.subtotal_paise <> (SELECT COALESCE(sum(line_total_paise), 0) FROM order_items i WHERE i.order_id = o.id)
+UNION ALL SELECT 'INV-16', o.id, 'bill does not add up' FROM orders o WHERE (o.subtotal_paise <> (SELECT COALESCE(sum(line_total_paise), 0) FROM order_items i WHERE i.order_id = o.id) AND o.cancel_reason IS DISTINCT FROM 'review')
+  OR o.discount_paise <> (SELECT COALESCE(sum(discount_paise), 0) FROM order_items i WHERE i.order_id = o.id)
   OR o.cgst_paise <> (SELECT COALESCE(sum(cgst_paise), 0) FROM order_taxes t WHERE t.order_id = o.id) OR o.sgst_paise <> (SELECT COALESCE(sum(sgst_paise), 0) FROM order_taxes t WHERE t.order_id = o.id)
   OR o.amount_paise <> o.subtotal_paise - o.discount_paise + o.packaging_paise + o.delivery_paise + o.cgst_paise + o.sgst_paise + o.tip_paise + o.round_off_paise
 UNION ALL SELECT 'INV-17', min(id), 'two orders for one checkout key' FROM orders GROUP BY customer_id, checkout_key HAVING count(*) > 1
@@ -45,11 +46,21 @@ UNION ALL SELECT 'INV-29', NULL, 'ledger transaction ' || t.id || ' does not bal
 UNION ALL SELECT 'INV-30', p.order_id, 'decided payment ' || p.id || ' not in the ledger' FROM payments p WHERE p.disposition IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ledger_txns t JOIN ledger_entries e ON e.txn_id = t.id AND e.account = 'gateway_clearing' AND e.amount_paise = p.amount_paise WHERE t.kind = 'capture' AND t.ref_type = 'payment' AND t.ref_id = p.id::text)
 UNION ALL SELECT 'INV-30', r.order_id, 'processed refund ' || r.id || ' not in the ledger' FROM refunds r WHERE r.status = 'processed' AND NOT EXISTS (SELECT 1 FROM ledger_txns t JOIN ledger_entries e ON e.txn_id = t.id AND e.account = 'gateway_clearing' AND e.amount_paise = -r.amount_paise WHERE t.kind = 'refund_settled' AND t.ref_id = r.id::text)
 UNION ALL SELECT 'INV-31', NULL, 'clearing is ' || a.ledger || ', payments say ' || a.rows FROM (SELECT (SELECT COALESCE(sum(amount_paise), 0) FROM ledger_entries WHERE account = 'gateway_clearing') AS ledger,
-  (SELECT COALESCE(sum(amount_paise), 0) FROM payments WHERE disposition IS NOT NULL) - (SELECT COALESCE(sum(amount_paise), 0) FROM refunds WHERE status = 'processed') AS rows) a WHERE a.ledger <> a.rows
+  (SELECT COALESCE(sum(amount_paise), 0) FROM payments WHERE disposition IS NOT NULL AND provider = 'razorpay') - (SELECT COALESCE(sum(amount_paise), 0) FROM refunds WHERE status = 'processed')
+  - (SELECT COALESCE(sum(credit_paise - debit_paise + fee_paise), 0) FROM settlement_items WHERE payment_id IS NOT NULL OR refund_id IS NOT NULL) AS rows) a WHERE a.ledger <> a.rows
 UNION ALL SELECT 'INV-32', NULL, 'refunds payable is ' || a.ledger || ', refunds say ' || a.rows FROM (SELECT -(SELECT COALESCE(sum(amount_paise), 0) FROM ledger_entries WHERE account = 'refunds_payable') AS ledger,
   (SELECT COALESCE(sum(amount_paise), 0) FROM refunds WHERE status IN ('requested', 'submitted')) + (SELECT COALESCE(sum(lost_paise), 0) FROM refund_totals) AS rows) a WHERE a.ledger <> a.rows
-UNION ALL SELECT 'INV-33', NULL, 'sales less returns is ' || a.ledger || ', payments say ' || a.rows FROM (SELECT -(SELECT COALESCE(sum(amount_paise), 0) FROM ledger_entries WHERE account IN ('sales', 'sales_returns')) AS ledger,
+UNION ALL SELECT 'INV-33', NULL, 'sales less returns is ' || a.ledger || ', payments say ' || a.rows FROM (SELECT -(SELECT COALESCE(sum(amount_paise), 0) FROM ledger_entries WHERE account IN ('sales', 'sales_returns', 'output_cgst', 'output_sgst', 'tips', 'round_off', 'customer_fees')) AS ledger,
   (SELECT COALESCE(sum(p.amount_paise - t.live_paise - t.lost_paise), 0) FROM payments p JOIN refund_totals t ON t.payment_id = p.id WHERE p.disposition = 'kept') AS rows) a WHERE a.ledger <> a.rows
+UNION ALL SELECT 'INV-33', NULL, l.account || ' is ' || l.paise || ', bills less refunds say ' || COALESCE(b.paise, 0) FROM (SELECT a.account, -COALESCE(sum(e.amount_paise), 0) AS paise
+    FROM (VALUES ('output_cgst'), ('output_sgst'), ('tips'), ('round_off'), ('customer_fees')) a (account) LEFT JOIN ledger_entries e USING (account) GROUP BY a.account) l
+  LEFT JOIN (SELECT v.account, sum(v.paise) AS paise FROM (
+      SELECT o.cgst_paise, o.sgst_paise, o.tip_paise, o.round_off_paise, p.customer_fee_paise FROM payments p JOIN orders o ON o.id = p.order_id WHERE p.disposition = 'kept'
+      UNION ALL SELECT -cgst_paise, -sgst_paise, -tip_paise, -round_off_paise, -customer_fee_paise FROM counted_shares) x,
+    LATERAL (VALUES ('output_cgst', x.cgst_paise), ('output_sgst', x.sgst_paise), ('tips', x.tip_paise), ('round_off', x.round_off_paise), ('customer_fees', x.customer_fee_paise)) v (account, paise) GROUP BY v.account) b USING (account)
+  WHERE l.paise <> COALESCE(b.paise, 0)
+UNION ALL SELECT 'INV-27', o.id, 'past its deadline of ' || o.resolve_by || ' (' || o.next_action || ') and nobody told' FROM orders o WHERE o.resolve_by < shop_now() - interval '5 minutes'
+  AND NOT EXISTS (SELECT 1 FROM staff_tasks t WHERE t.kind = 'overdue' AND t.order_id = o.id AND t.opened_at >= o.resolve_by)
 UNION ALL SELECT 'INV-35', NULL, 'stock of item ' || item_id || ' on ' || day FROM stock WHERE held < 0 OR sold < 0 OR held + sold > initial
 UNION ALL SELECT 'INV-36', NULL, 'stock of item ' || s.item_id || ' on ' || s.day || ' is not what the holds say' FROM stock s LEFT JOIN (SELECT item_id, day, COALESCE(sum(qty) FILTER (WHERE state = 'held'), 0) AS held, COALESCE(sum(qty) FILTER (WHERE state = 'committed'), 0) AS sold FROM stock_holds GROUP BY item_id, day) h USING (item_id, day)
   WHERE (s.held, s.sold) IS DISTINCT FROM (COALESCE(h.held, 0)::int, COALESCE(h.sold, 0)::int)

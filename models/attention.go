@@ -17,6 +17,7 @@ const (
 	TaskDispute        = "dispute"         // answer it before its deadline
 	TaskBadSignature   = "bad_signature"   // the webhook secret here and at the gateway may differ
 	TaskLowBalance     = "low_balance"     // refunds wait for money at the gateway
+	TaskOverdue        = "overdue"         // an order's money should be at rest by now and is not
 	TaskBroken         = "broken"          // a promise the rows do not keep: look at the order at once
 )
 
@@ -35,6 +36,26 @@ type Task struct {
 func (s *Store) OpenTask(ctx context.Context, kind, ref string, orderID *int64, detail string) error {
 	return s.exec(ctx, `INSERT INTO staff_tasks (kind, ref, order_id, detail) VALUES (?, ?, ?, ?) ON CONFLICT (kind, ref) WHERE closed_at IS NULL DO NOTHING`,
 		kind, ref, orderID, detail).Error
+}
+
+// WatchDeadlines is the clock behind "no limbo": every order past its resolve_by goes on the attention list, once for that deadline, and
+// comes off when its money is at rest or has a later one. It returns how many orders are late. Safe to repeat.
+func (s *Store) WatchDeadlines(ctx context.Context) (late int, err error) {
+	err = s.InTx(ctx, func(tx *Store) error {
+		if err := tx.exec(ctx, `INSERT INTO staff_tasks (kind, ref, order_id, detail)
+			SELECT 'overdue', o.id::text, o.id, CASE o.next_action WHEN 'ask_gateway' THEN 'The order is neither paid nor ended' WHEN 'send_refund' THEN 'A refund is not accepted by Razorpay'
+				WHEN 'refund_settles' THEN 'A refund has not reached the customer''s bank' ELSE 'A failed refund waits for a person' END
+			FROM orders o WHERE o.resolve_by < shop_now() AND NOT EXISTS (SELECT 1 FROM staff_tasks t WHERE t.kind = 'overdue' AND t.order_id = o.id AND t.opened_at >= o.resolve_by)
+			ON CONFLICT (kind, ref) WHERE closed_at IS NULL DO NOTHING`).Error; err != nil {
+			return err
+		}
+		if err := tx.exec(ctx, `UPDATE staff_tasks t SET closed_at = shop_now() FROM orders o WHERE o.id = t.order_id AND t.kind = 'overdue' AND t.closed_at IS NULL
+			AND (o.resolve_by IS NULL OR o.resolve_by >= shop_now())`).Error; err != nil {
+			return err
+		}
+		return tx.one(ctx, &late, `SELECT count(*) FROM orders WHERE resolve_by < shop_now()`)
+	})
+	return late, err
 }
 
 // ListTasks returns what is open, oldest first.

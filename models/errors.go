@@ -25,6 +25,7 @@ var (
 	ErrNotOurs        = errors.New("not one of our payments") // the gateway knows it, this shop does not
 	ErrOtherMode      = errors.New("orders of the other key mode are in this database")
 	ErrEmptyCart      = errors.New("the cart is empty")
+	ErrTooMuch        = errors.New("more than is left to give back")
 	ErrTooSmall       = errors.New("the bill is below the least a gateway takes")
 )
 

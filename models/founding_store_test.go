@@ -585,7 +585,9 @@ func TestReserveAndRequestOnce(t *testing.T) {
 	}
 	for range 2 {
 		if err := in(func(tx *Store) error {
-			return tx.requestRefund(t.Context(), o, Payment{ID: p.ID, RazorpayPaymentID: p.RazorpayPaymentID}, 8000, "staff", "cold", StaffActor(1), "normal")
+			stale := Payment{ID: p.ID, RazorpayPaymentID: p.RazorpayPaymentID}
+			_, err := tx.requestShare(t.Context(), o, stale, Bill{Parts: Parts{SubtotalPaise: 8000}}, Refund{Kind: "staff", Reason: "cold", RequestedBy: StaffActor(1), Speed: "normal"})
+			return err
 		}); err != nil && !strings.Contains(err.Error(), "reserved is not what the refunds sum to") {
 			t.Fatal(err)
 		}
@@ -651,7 +653,7 @@ func TestLateWritersChangeNothing(t *testing.T) {
 		"the confirmation again":          func(tx *Store) error { return tx.EnsureLetter(t.Context(), LetterConfirmation, o.PublicID, o) },
 		"the ticket again":                func(tx *Store) error { return tx.EnsureFulfilment(t.Context(), o, &p.ID) },
 		"the capture's entry again": func(tx *Store) error {
-			return tx.post(t.Context(), "capture", "payment", fmt.Sprint(p.ID), p.AmountPaise, accountClearing, accountSales)
+			return tx.post(t.Context(), "capture", "payment", fmt.Sprint(p.ID), entries{accountClearing: p.AmountPaise, accountSales: -p.AmountPaise})
 		},
 		"a hint again":                    func(tx *Store) error { return tx.Hint(t.Context(), *p.RazorpayPaymentID, o.ID) },
 		"closing a hint again":            func(tx *Store) error { return tx.CloseHint(t.Context(), *p.RazorpayPaymentID) },

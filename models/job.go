@@ -69,6 +69,9 @@ type ReconcileAccountArgs struct{}
 // PurgeArgs deletes what is past its keeping time: old events, ended sessions, login tries. Never money.
 type PurgeArgs struct{}
 
+// WatchDeadlinesArgs puts orders whose money should be at rest by now before a person.
+type WatchDeadlinesArgs struct{}
+
 // CheckInvariantsArgs looks for rows that break a promise of the shop and puts them before a person.
 type CheckInvariantsArgs struct{}
 
@@ -80,6 +83,7 @@ func (SweepLettersArgs) Kind() string     { return "sweep_letters" }
 func (ReconcileAccountArgs) Kind() string { return "reconcile_account" }
 func (PurgeArgs) Kind() string            { return "purge" }
 func (CheckInvariantsArgs) Kind() string  { return "check_invariants" }
+func (WatchDeadlinesArgs) Kind() string   { return "watch_deadlines" }
 
 // SweepQueue keeps the sweeps apart, so that many slow ones never stand in the way of an event or a refund.
 const SweepQueue = "sweeps"

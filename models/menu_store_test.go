@@ -167,8 +167,8 @@ func mustPaidOrder(t testing.TB, s *Store, outletID, itemID int64, qty int, ago 
 			map[string]any{"outlet": outletID, "customer": customer, "qty": qty, "item": itemID, "paid": time.Now().Add(-ago)}); err != nil {
 			return err
 		}
-		if err := tx.exec(t.Context(), `INSERT INTO order_items (order_id, line, item_id, name, mark, tax_class, unit_price_paise, options_price_paise, qty, line_total_paise)
-			SELECT ?, 1, id, name, mark, tax_class, price_paise, 0, ?, price_paise * ? FROM items WHERE id = ?`, order, qty, qty, itemID).Error; err != nil {
+		if err := tx.exec(t.Context(), `INSERT INTO order_items (order_id, line, item_id, name, mark, tax_class, unit_price_paise, options_price_paise, qty, line_total_paise, discount_paise)
+			SELECT ?, 1, id, name, mark, tax_class, price_paise, 0, ?, price_paise * ?, price_paise * ? FROM items WHERE id = ?`, order, qty, qty, qty, itemID).Error; err != nil {
 			return err
 		}
 		return tx.exec(t.Context(), `INSERT INTO fulfilments (order_id, outlet_id, promised_at) VALUES (?, ?, shop_now())`, order, outletID).Error

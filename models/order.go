@@ -62,7 +62,8 @@ type Order struct {
 	NextCheckAt   *time.Time // when the sweep asks the gateway next
 	Checks        int
 	LastCheckedAt *time.Time
-	ResolveBy     *time.Time // by then the state is final
+	ResolveBy     *time.Time `gorm:"default:(-)"` // no limbo: by then NextAction has happened; kept by the database
+	NextAction    string     `gorm:"default:(-)"` // ask_gateway, send_refund, refund_settles, staff_refunds; empty: the money is at rest
 	PlacedAt      time.Time  `gorm:"default:(-)"`
 
 	Items []OrderItem `gorm:"-"` // in bill order, with their options; filled by FindOrder…
@@ -83,6 +84,7 @@ type OrderItem struct {
 	OptionsPricePaise Paise
 	Qty               int
 	LineTotalPaise    Paise
+	DiscountPaise     Paise // its share of the bill's discount
 	Note              string
 	OptionIDs         IDList
 
@@ -110,6 +112,12 @@ type OrderTax struct {
 	SGSTBP       BasisPoints `gorm:"column:sgst_bp"`
 	CGSTPaise    Paise       `gorm:"column:cgst_paise"`
 	SGSTPaise    Paise       `gorm:"column:sgst_paise"`
+}
+
+// Parts are the bill's.
+func (o Order) Parts() Parts {
+	return Parts{SubtotalPaise: o.SubtotalPaise, DiscountPaise: o.DiscountPaise, PackagingPaise: o.PackagingPaise, DeliveryPaise: o.DeliveryPaise,
+		CGSTPaise: o.CGSTPaise, SGSTPaise: o.SGSTPaise, TipPaise: o.TipPaise, RoundOffPaise: o.RoundOffPaise}
 }
 
 // IsPayable reports whether a payment can still confirm the order as it stands. Only the database decides for good.
@@ -194,7 +202,7 @@ func (s *Store) CreateOrder(ctx context.Context, o *Order, hold time.Duration, s
 		return false, err
 	}
 	o.HoldExpiresAt = now.Add(hold)
-	o.NextCheckAt, o.ResolveBy = at(now.Add(firstCheck)), at(o.HoldExpiresAt.Add(expireAfterHold))
+	o.NextCheckAt = at(now.Add(firstCheck))
 	created := s.db.WithContext(ctx).Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "customer_id"}, {Name: "checkout_key"}}, DoNothing: true}).Create(o)
 	switch {
 	case created.Error != nil:

@@ -64,7 +64,7 @@ func (s *Store) MoveOrder(ctx context.Context, o *Order, to string, why Move) er
 	}
 	from := o.Status
 	var moved Order
-	err := s.one(ctx, &moved, `UPDATE orders SET status = ?, checks = 0, next_check_at = shop_now() + interval '15 minutes', resolve_by = NULL,
+	err := s.one(ctx, &moved, `UPDATE orders SET status = ?, checks = 0, next_check_at = shop_now() + interval '15 minutes',
 			paid_payment_id = COALESCE(?, paid_payment_id), paid_at = CASE WHEN ? THEN shop_now() ELSE paid_at END,
 			closed_at = CASE WHEN ? THEN shop_now() END,
 			cancel_reason = CASE WHEN ? THEN ? END, cancelled_by = CASE WHEN ? THEN ? END

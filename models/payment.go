@@ -118,7 +118,11 @@ func (s *Store) KeepPayment(ctx context.Context, o *Order, p *Payment, gwStatus 
 	if err := s.EnsureFulfilment(ctx, *o, &p.ID); err != nil {
 		return err
 	}
-	if err := s.post(ctx, "capture", "payment", fmt.Sprint(p.ID), p.AmountPaise, accountClearing, accountSales); err != nil {
+	parts := o.Parts()
+	parts.CustomerFeePaise = customerFee
+	booked := sale(parts)
+	booked[accountClearing] = p.AmountPaise
+	if err := s.post(ctx, "capture", "payment", fmt.Sprint(p.ID), booked); err != nil {
 		return err
 	}
 	return s.EnsureLetter(ctx, LetterConfirmation, o.PublicID, *o)
@@ -131,7 +135,7 @@ func (s *Store) ReturnPayment(ctx context.Context, o Order, p *Payment, gwStatus
 		fee_paise = COALESCE(?, fee_paise), tax_paise = COALESCE(?, tax_paise)`, gwStatus, reason, p.Method, p.FeePaise, p.TaxPaise); err != nil {
 		return err
 	}
-	if err := s.post(ctx, "capture", "payment", fmt.Sprint(p.ID), p.AmountPaise, accountClearing, accountPayable); err != nil {
+	if err := s.post(ctx, "capture", "payment", fmt.Sprint(p.ID), entries{accountClearing: p.AmountPaise, accountPayable: -p.AmountPaise}); err != nil {
 		return err
 	}
 	refund := Refund{ID: AutoRefundID(*p.RazorpayPaymentID), PaymentID: p.ID, OrderID: o.ID, AmountPaise: p.AmountPaise, Kind: "auto", Reason: reason,

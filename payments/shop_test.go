@@ -232,7 +232,7 @@ func (s *shop) receive(ctx context.Context, e standin.Event) error {
 // sweep runs every sweep once.
 func (s *shop) sweep() {
 	s.t.Helper()
-	for _, run := range []func(context.Context) (int, error){s.cashier.ResolveClaims, s.cashier.SweepEvents, s.cashier.Reconcile, s.cashier.SweepRefunds} {
+	for _, run := range []func(context.Context) (int, error){s.cashier.ResolveClaims, s.cashier.SweepEvents, s.cashier.Reconcile, s.cashier.SweepRefunds, s.store.WatchDeadlines} {
 		_, err := run(s.t.Context())
 		must(s.t, err)
 	}
