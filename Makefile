@@ -23,8 +23,8 @@ e2e: ## run the browser tests alone
 race: ## run the money's tests under the race detector alone
 	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test race
 
-fuzz: ## fuzz each target, FUZZ_SECONDS=10 long
-	@scripts/setup && exec scripts/test fuzz
+fuzz: ## fuzz each target, FUZZ_SECONDS=8 long
+	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test fuzz
 
 sim: ## simulate customers and faults: SEED=1 ROUNDS=500
 	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test sim
