@@ -248,6 +248,9 @@ func FuzzWebhook(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, body, eventID string, signed bool) {
 		s.begin(t)
+		if s.inputs%500 == 0 { // what was told stays out of the way of what is told next
+			s.exec(`TRUNCATE webhook_events, river_job, staff_tasks`)
+		}
 		body = s.fill(body, words...)
 		eventID = strings.Map(func(r rune) rune { // what no header can hold
 			if r < ' ' || r == 0x7f {

@@ -32,7 +32,13 @@ const webhookSecret = "test_webhook_secret_0001"
 
 func openShop(t testing.TB, options standin.Options) *shop {
 	t.Helper()
-	store, err := models.Open(t.Context(), devdb.URL(t), 12)
+	return openShopAt(t, devdb.URL(t), options)
+}
+
+// openShopAt is openShop on a database that is there.
+func openShopAt(t testing.TB, database string, options standin.Options) *shop {
+	t.Helper()
+	store, err := models.Open(t.Context(), database, 12)
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	_, err = store.LoadDemo(t.Context())
