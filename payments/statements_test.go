@@ -59,7 +59,7 @@ func TestStatementsOfTheMoneyPath(t *testing.T) {
 			must(t, err)
 		}
 	}
-	sends("record, kept", 24, record(paid))
+	sends("record, kept", 23, record(paid))
 	sends("record, repeated", 7, record(paid))
 	sends("record, returned", 17, record(second))
 
