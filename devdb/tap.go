@@ -78,16 +78,13 @@ func (tap *Tap) join(client net.Conn, network, address string) {
 		_, _ = io.Copy(client, server)
 		client.Close()
 	}()
-	reader := pgproto3.NewBackend(io.TeeReader(client, server), nil)
-	if _, err := reader.ReceiveStartupMessage(); err != nil {
+	reader := pgproto3.NewBackend(client, nil)
+	var message pgproto3.FrontendMessage
+	if message, err = reader.ReceiveStartupMessage(); err != nil {
 		return
 	}
 	prepared, bound := map[string]string{}, ""
-	for {
-		message, err := reader.Receive()
-		if err != nil {
-			return
-		}
+	for ; err == nil; message, err = reader.Receive() {
 		switch m := message.(type) {
 		case *pgproto3.Parse:
 			prepared[m.Name] = m.Query
@@ -97,6 +94,14 @@ func (tap *Tap) join(client net.Conn, network, address string) {
 			tap.note(bound)
 		case *pgproto3.Query:
 			tap.note(m.String)
+		}
+		// Written down first: once the answer is there, so is the note.
+		sent, err := message.Encode(nil)
+		if err != nil {
+			return
+		}
+		if _, err := server.Write(sent); err != nil {
+			return
 		}
 	}
 }

@@ -2,6 +2,7 @@ package payments
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tiffin/models"
@@ -73,7 +74,7 @@ func (s *shop) copyRows(times int) {
 			JOIN information_schema.tables t USING (table_schema, table_name) WHERE o.table_schema = 'public' AND o.table_name = c.table_name AND o.column_name = 'order_id' AND t.table_type = 'BASE TABLE'))
 		GROUP BY table_name`)
 	must(s.t, err)
-	var copies []string
+	var copies, counters []string
 	for rows.Next() {
 		var table, columns string
 		must(s.t, rows.Scan(&table, &columns))
@@ -81,6 +82,9 @@ func (s *shop) copyRows(times int) {
 		for _, column := range strings.Split(columns, ",") {
 			name, kind, _ := strings.Cut(column, " ")
 			names, values = append(names, name), append(values, copied(table, name, kind))
+		}
+		if slices.Contains(names, "id") && !strings.Contains(columns, "id uuid,") { // what comes after the copies has numbers of its own
+			counters = append(counters, fmt.Sprintf(`SELECT setval(pg_get_serial_sequence('%[1]s', 'id'), max(id)) FROM %[1]s HAVING max(id) > 0`, table))
 		}
 		copies = append(copies, fmt.Sprintf(`INSERT INTO %[1]s (%[2]s) OVERRIDING SYSTEM VALUE SELECT %[3]s FROM %[1]s, generate_series(1, %[4]d) n`,
 			table, strings.Join(names, ", "), strings.Join(values, ", "), times))
@@ -90,7 +94,7 @@ func (s *shop) copyRows(times int) {
 	tx, err := s.store.SQL().BeginTx(ctx, nil)
 	must(s.t, err)
 	defer func() { _ = tx.Rollback() }()
-	for _, text := range append([]string{`SET LOCAL session_replication_role = replica`, `SET LOCAL statement_timeout = '10min'`}, copies...) {
+	for _, text := range slices.Concat([]string{`SET LOCAL session_replication_role = replica`, `SET LOCAL statement_timeout = '10min'`}, copies, counters) {
 		_, err := tx.ExecContext(ctx, text)
 		must(s.t, err)
 	}

@@ -26,6 +26,8 @@ type shop struct {
 	cashier *Cashier
 	outlet  models.Outlet
 	offset  time.Duration // of the shop's clock
+
+	gatewayURL string
 }
 
 const webhookSecret = "test_webhook_secret_0001"
@@ -53,7 +55,7 @@ func openShopAt(t testing.TB, database string, options standin.Options) *shop {
 	url, err := gateway.Start("127.0.0.1:0")
 	must(t, err)
 	t.Cleanup(func() { must(t, gateway.Close()) })
-	s := &shop{t: t, store: store, gateway: gateway, outlet: outlets[0]}
+	s := &shop{t: t, store: store, gateway: gateway, gatewayURL: url, outlet: outlets[0]}
 	s.setClock(noon)
 	s.cashier = s.another(url)
 	return s

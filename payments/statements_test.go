@@ -2,6 +2,7 @@ package payments
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +20,8 @@ func TestStatementsOfTheMoneyPath(t *testing.T) {
 	database, tap := devdb.Tapped(t, devdb.URL(t))
 	s := openShopAt(t, database, standin.Options{Settings: standin.Settings{SecondPayment: standin.SecondCaptured}})
 	ctx := t.Context()
+	page, err := os.ReadFile("../docs/performance.md")
+	must(t, err)
 	sends := func(step string, want int, do func()) {
 		t.Helper()
 		tap.Take()
@@ -26,6 +29,9 @@ func TestStatementsOfTheMoneyPath(t *testing.T) {
 		sent := slices.DeleteFunc(tap.Take(), isQueues)
 		if len(sent) != want {
 			t.Errorf("%s sends %d statements, not %d:\n%s", step, len(sent), want, numbered(sent))
+		}
+		if row := fmt.Sprintf("| %s | %d |", step, want); !strings.Contains(string(page), row) {
+			t.Errorf("docs/performance.md lacks %s", row)
 		}
 	}
 
@@ -80,7 +86,7 @@ func TestStatementsOfTheMoneyPath(t *testing.T) {
 		o, err = s.cashier.PlaceOrder(ctx, in)
 		must(t, err)
 	})
-	orderID, err := s.cashier.OpenGatewayOrder(ctx, o)
+	orderID, err = s.cashier.OpenGatewayOrder(ctx, o)
 	must(t, err)
 	limited := s.pay(standin.PayParams{OrderID: orderID})
 	sends("verify, kept, one dish limited", 27, func() {
