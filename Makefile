@@ -23,14 +23,14 @@ e2e: ## run the browser tests alone
 race: ## run the money's tests under the race detector alone
 	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test race
 
-fuzz: ## fuzz each target, FUZZ_SECONDS=10 long
-	@scripts/setup && exec scripts/test fuzz
+fuzz: ## fuzz each target, FUZZ_SECONDS=8 long
+	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test fuzz
 
 sim: ## simulate customers and faults: SEED=1 ROUNDS=500
 	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test sim
 
-bench: ## run the benchmarks
-	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test bench
+bench: ## measure, and print the table of docs/performance.md
+	@scripts/setup postgres && exec scripts/test bench
 
 gen: ## write *_templ.go from *.templ
 	@go tool templ generate

@@ -122,7 +122,7 @@ func TestWebhookAlonePays(t *testing.T) {
 	b.put("dal-makhani", 2)
 	token := b.place()
 	s.exec(`DELETE FROM sessions`)
-	s.exec(`DELETE FROM cart_lines`)
+	s.exec(`DELETE FROM carts`)
 	s.pay(token, standin.PayParams{})
 	for _, e := range s.gateway.Events() {
 		b.deliver(string(e.Body), razorpay.SignWebhook(webhookSecret, e.Body), e.ID).is(200)

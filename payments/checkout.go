@@ -57,22 +57,15 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin s
 		r.Problem = models.ErrEmptyCart
 		return r, nil
 	}
-	list, err := c.store.PriceListFor(ctx, r.Cart)
+	offer, err := c.store.OfferFor(ctx, r.Cart)
 	if err != nil {
 		return r, err
 	}
 	if r.Destination, err = c.store.FindDestination(ctx, r.Cart.OutletID, way, pin, latitudeE6, longitudeE6); err != nil {
 		return r, err
 	}
-	if r.Schedule, err = c.store.FindSchedule(ctx, r.Cart.OutletID); err != nil {
-		return r, err
-	}
-	now, err := c.store.Now(ctx)
-	if err != nil {
-		return r, err
-	}
-	r.Opening = r.Schedule.At(now)
-	r.Quote, r.Problem = models.PriceCart(list, r.Cart, r.Destination)
+	r.Schedule, r.Opening = offer.Schedule, offer.Schedule.At(offer.ReadAt)
+	r.Quote, r.Problem = models.PriceCart(offer.List, r.Cart, r.Destination)
 	if r.Problem != nil && !models.IsCustomerProblem(r.Problem) {
 		return r, r.Problem
 	}

@@ -306,6 +306,69 @@ func TestLongSilence(t *testing.T) {
 		}
 		s.settled()
 	})
+	t.Run("S1.5 C024 24 hours without a webhook or a browser, whatever happened at the bank: the sweep alone settles every order", func(t *testing.T) {
+		t.Parallel()
+		s := openShop(t, standin.Options{Settings: standin.Settings{SecondPayment: standin.SecondCaptured}})
+		type order struct {
+			o   *models.Order
+			gid string
+		}
+		orders := map[string]order{}
+		for _, name := range []string{"paid", "failed, then paid", "failed, then late yes", "paid twice", "cancelled while paying", "never paid"} {
+			o, id := s.newCustomer().add("samosa", 2).open()
+			orders[name] = order{o, id}
+		}
+		s.pay(standin.PayParams{OrderID: orders["paid"].gid})
+		s.pay(standin.PayParams{OrderID: orders["failed, then paid"].gid, Outcome: standin.FailNow})
+		s.pay(standin.PayParams{OrderID: orders["failed, then late yes"].gid, Outcome: standin.FailThenLate, After: 9 * time.Minute})
+		s.pay(standin.PayParams{OrderID: orders["paid twice"].gid})
+		s.pay(standin.PayParams{OrderID: orders["paid twice"].gid})
+		waiting := s.pay(standin.PayParams{OrderID: orders["cancelled while paying"].gid, Outcome: standin.Pend})
+		for minute := range 30 {
+			switch minute {
+			case 2:
+				_, err := s.cashier.CancelOrder(t.Context(), orders["cancelled while paying"].o.ID, models.ActorCustomer, "changed my mind")
+				must(t, err)
+			case 3:
+				must(t, s.gateway.SucceedLate(waiting.ID))
+			case 4:
+				s.pay(standin.PayParams{OrderID: orders["failed, then paid"].gid})
+			}
+			s.advance(time.Minute)
+			s.sweep()
+		}
+		for range 24 {
+			s.advance(time.Hour)
+			s.sweep()
+		}
+		s.settled()
+		for name, want := range map[string]struct{ status, payments string }{
+			"paid":                   {"paid", "captured kept"},
+			"failed, then paid":      {"paid", "captured kept, failed"},
+			"failed, then late yes":  {"paid", "captured kept"},
+			"paid twice":             {"paid", "captured kept, refunded refund already_paid"},
+			"cancelled while paying": {"cancelled", "refunded refund order_cancelled"},
+			"never paid":             {"expired", ""},
+		} {
+			o := orders[name].o
+			got := s.text(`SELECT string_agg(concat_ws(' ', gw_status, disposition, reason), ', ' ORDER BY gw_status, disposition) FROM payments WHERE order_id = $1`, o.ID)
+			if s.status(o) != want.status || got != want.payments {
+				t.Errorf("%s: order is %s, payments %s; want %s, %s", name, s.status(o), got, want.status, want.payments)
+			}
+			var kept int64 // at the gateway: the order's amount or nothing
+			for _, p := range s.gateway.Books().Payments {
+				if p.OrderID == orders[name].gid && p.Captured {
+					kept += p.AmountPaise - p.AmountRefundedPaise
+				}
+			}
+			if wantKept := map[bool]int64{true: int64(o.AmountPaise)}[want.status == "paid"]; kept != wantKept {
+				t.Errorf("%s: %d paise are kept, want %d", name, kept, wantKept)
+			}
+		}
+		if tickets, letters, events := s.count(`SELECT count(*) FROM fulfilments`), s.count(`SELECT count(*) FROM outbox WHERE kind = 'confirmation'`), s.count(`SELECT count(*) FROM webhook_events`); tickets != 4 || letters != 4 || events != 0 {
+			t.Errorf("%d tickets, %d confirmations, %d events", tickets, letters, events)
+		}
+	})
 	t.Run("S1.43 the shop itself is down for 26 hours: what was paid before goes back, all of it", func(t *testing.T) {
 		t.Parallel()
 		s := openShop(t, standin.Options{})

@@ -294,6 +294,16 @@ func TestWebhook(t *testing.T) {
 		if fresh != 1 || c.count(`SELECT count(*) FROM webhook_events`) != 1 || c.count(`SELECT count(*) FROM river_job WHERE kind = 'process_event'`) != 1 {
 			t.Errorf("%d fresh", fresh)
 		}
+		must(t, c.receive(t.Context(), e))
+		c.advance(7 * 24 * time.Hour) // a replay from the dashboard
+		if first, err := c.cashier.ReceiveWebhook(t.Context(), d); first || err != nil {
+			t.Errorf("after a week: fresh %v, %v", first, err)
+		}
+		must(t, c.receive(t.Context(), e))
+		if tickets, jobs := c.count(`SELECT count(*) FROM fulfilments`), c.count(`SELECT count(*) FROM river_job WHERE kind = 'process_event'`); tickets != 1 || jobs != 1 {
+			t.Errorf("after a week: %d tickets, %d jobs", tickets, jobs)
+		}
+		c.kept()
 	})
 	t.Run("C1 without a header the body's hash is the id; the same id with another body is kept beside and shown to a person", func(t *testing.T) {
 		t.Parallel()
