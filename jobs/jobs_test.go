@@ -539,12 +539,12 @@ func TestStaleSweepsAreDropped(t *testing.T) {
 func TestTimetable(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t, standin.Options{})
-	if n := len(timetable()); n != 8 {
+	if n := len(timetable()); n != 9 {
 		t.Errorf("%d sweeps", n)
 	}
 	o.work()
 	o.await("each has run", func() bool {
-		return o.count(`SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed' AND queue = 'sweeps'`) == 8
+		return o.count(`SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed' AND queue = 'sweeps'`) == 9
 	})
 	if n := o.count(`SELECT count(*) FROM river_job WHERE queue <> 'sweeps'`); n != 0 {
 		t.Errorf("%d sweeps in the queue of the jobs", n)

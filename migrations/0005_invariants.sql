@@ -63,7 +63,7 @@ UNION ALL SELECT 'INV-33', NULL, l.account || ' is ' || l.paise || ', bills less
     LATERAL (VALUES ('output_cgst', x.cgst_paise), ('output_sgst', x.sgst_paise), ('tips', x.tip_paise), ('round_off', x.round_off_paise), ('customer_fees', x.customer_fee_paise)) v (account, paise) GROUP BY v.account) b USING (account)
   WHERE l.paise <> COALESCE(b.paise, 0)
 UNION ALL SELECT 'INV-27', o.id, 'past its deadline of ' || o.resolve_by || ' (' || o.next_action || ') and nobody told' FROM orders o WHERE o.resolve_by < shop_now() - interval '5 minutes'
-  AND NOT EXISTS (SELECT 1 FROM staff_tasks t WHERE t.kind = 'overdue' AND t.order_id = o.id AND t.opened_at >= o.resolve_by)
+  AND NOT EXISTS (SELECT 1 FROM staff_tasks t WHERE t.kind = 'overdue' AND t.order_id = o.id AND (t.closed_at IS NULL OR t.opened_at >= o.resolve_by))
 UNION ALL SELECT 'INV-35', NULL, 'stock of item ' || item_id || ' on ' || day FROM stock WHERE held < 0 OR sold < 0 OR held + sold > initial
 UNION ALL SELECT 'INV-36', NULL, 'stock of item ' || s.item_id || ' on ' || s.day || ' is not what the holds say' FROM stock s LEFT JOIN (SELECT item_id, day, COALESCE(sum(qty) FILTER (WHERE state = 'held'), 0) AS held, COALESCE(sum(qty) FILTER (WHERE state = 'committed'), 0) AS sold FROM stock_holds GROUP BY item_id, day) h USING (item_id, day)
   WHERE (s.held, s.sold) IS DISTINCT FROM (COALESCE(h.held, 0)::int, COALESCE(h.sold, 0)::int)

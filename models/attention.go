@@ -45,7 +45,7 @@ func (s *Store) WatchDeadlines(ctx context.Context) (late int, err error) {
 		if err := tx.exec(ctx, `INSERT INTO staff_tasks (kind, ref, order_id, detail)
 			SELECT 'overdue', o.id::text, o.id, CASE o.next_action WHEN 'ask_gateway' THEN 'The order is neither paid nor ended' WHEN 'send_refund' THEN 'A refund is not accepted by Razorpay'
 				WHEN 'refund_settles' THEN 'A refund has not reached the customer''s bank' ELSE 'A failed refund waits for a person' END
-			FROM orders o WHERE o.resolve_by < shop_now() AND NOT EXISTS (SELECT 1 FROM staff_tasks t WHERE t.kind = 'overdue' AND t.order_id = o.id AND t.opened_at >= o.resolve_by)
+			FROM orders o WHERE o.resolve_by < shop_now() AND NOT EXISTS (SELECT 1 FROM staff_tasks t WHERE t.kind = 'overdue' AND t.order_id = o.id AND (t.closed_at IS NULL OR t.opened_at >= o.resolve_by))
 			ON CONFLICT (kind, ref) WHERE closed_at IS NULL DO NOTHING`).Error; err != nil {
 			return err
 		}
