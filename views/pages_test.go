@@ -43,24 +43,25 @@ func samplePages() map[string]templ.Component {
 	board.Attention = []Attention{{Text: "A payment does not match the bill of order 1040", OrderID: 4, OpenedAt: *at(-5)}}
 
 	pages := map[string]templ.Component{
-		"outlets":          OutletsPage(OutletsView{Page: outlets, Outlets: []OutletCard{{sampleOutlet(), sampleOpening()}, {sampleOutlet(), sampleClosed()}}}),
-		"menu":             MenuPage(sampleMenuView()),
-		"menu_closed":      MenuPage(closed),
-		"dish":             DishPage(DishView{Page: samplePage("Butter Chicken"), Item: sampleItem("butter-chicken"), Opening: sampleOpening()}),
-		"cart":             CartPage(sampleCartView("cart")),
-		"cart_empty":       CartPage(emptyCart),
-		"checkout":         CheckoutPage(sampleCheckoutView()),
-		"checkout_empty":   CheckoutPage(emptyCheckout),
-		"checkout_refused": CheckoutPage(refused),
-		"checkout_changed": CheckoutPage(changed),
-		"board":            BoardPage(board),
-		"staff_login":      StaffLoginPage(StaffLoginView{Page: samplePage("Log in"), Login: "meera", Error: "Login or password is wrong."}),
-		"staff_order":      StaffOrderPage(sampleStaffOrderView()),
-		"staff_cancel":     StaffCancelPage(StaffCancelView{Page: samplePage(""), Order: sampleOrder(), RefundPaise: sampleOrder().AmountPaise, Errors: map[string]string{"reason": "Please say why; the customer reads it."}}),
-		"staff_menu":       StaffMenuPage(StaffMenuView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Menu: sampleMenu(), Outlets: []models.Outlet{sampleOutlet(), {ID: 2, Slug: "two", Name: "Kesar Two"}}, Notice: "Samosa is sold out."}),
-		"staff_attention": StaffAttentionPage(StaffAttentionView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, JobsURL: "/staff/jobs",
-			Tasks: []models.Task{{ID: 5, Kind: models.TaskAmountMismatch, Detail: "pay_X: ₹10.00 instead of ₹12.00", OrderID: ptr(int64(12)), OpenedAt: *at(-9)}}}),
-		"error": ErrorPage(ErrorView{Page: samplePage("Not here"), Status: 404, Sentence: "We could not find that page.", RequestID: "7c1f"}),
+		"outlets":               OutletsPage(OutletsView{Page: outlets, Outlets: []OutletCard{{sampleOutlet(), sampleOpening()}, {sampleOutlet(), sampleClosed()}}}),
+		"menu":                  MenuPage(sampleMenuView()),
+		"menu_closed":           MenuPage(closed),
+		"dish":                  DishPage(DishView{Page: samplePage("Butter Chicken"), Item: sampleItem("butter-chicken"), Opening: sampleOpening()}),
+		"cart":                  CartPage(sampleCartView("cart")),
+		"cart_empty":            CartPage(emptyCart),
+		"checkout":              CheckoutPage(sampleCheckoutView()),
+		"checkout_empty":        CheckoutPage(emptyCheckout),
+		"checkout_refused":      CheckoutPage(refused),
+		"checkout_changed":      CheckoutPage(changed),
+		"board":                 BoardPage(board),
+		"staff_login":           StaffLoginPage(StaffLoginView{Page: samplePage("Log in"), Login: "meera", Error: "Login or password is wrong."}),
+		"staff_order":           StaffOrderPage(sampleStaffOrderView()),
+		"staff_cancel":          StaffCancelPage(StaffCancelView{Page: samplePage(""), Order: sampleOrder(), RefundPaise: sampleOrder().AmountPaise, Errors: map[string]string{"reason": "Please say why; the customer reads it."}}),
+		"staff_menu":            StaffMenuPage(StaffMenuView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Menu: sampleMenu(), Outlets: []models.Outlet{sampleOutlet(), {ID: 2, Slug: "two", Name: "Kesar Two"}}, Notice: "Samosa is sold out."}),
+		"staff_attention":       StaffAttentionPage(sampleAttentionView()),
+		"staff_attention_empty": StaffAttentionPage(StaffAttentionView{Page: samplePage("")}),
+		"staff_timeline":        StaffTimelinePage(sampleTimelineView()),
+		"error":                 ErrorPage(ErrorView{Page: samplePage("Not here"), Status: 404, Sentence: "We could not find that page.", RequestID: "7c1f"}),
 	}
 	for _, state := range []string{PayPreparing, PayReady, PayClosed, PayFailed, PayUnavailable} {
 		v := samplePayView(state)
@@ -213,7 +214,7 @@ var hashInName = regexp.MustCompile(`\.[0-9a-f]{12}\.`)
 // TestPagesAreAsBefore compares one whole page of each kind with testdata; run with -update after a change that was meant.
 func TestPagesAreAsBefore(t *testing.T) {
 	pages := samplePages()
-	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "board", "staff_order", "staff_cancel", "error"} {
+	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "board", "staff_order", "staff_cancel", "staff_attention", "staff_timeline", "error"} {
 		t.Run(name, func(t *testing.T) {
 			c, known := pages[name]
 			if !known {
