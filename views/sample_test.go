@@ -228,7 +228,7 @@ func sampleOrder() models.Order {
 		CGSTPaise: q.CGSTPaise, SGSTPaise: q.SGSTPaise, RoundOffPaise: q.RoundOffPaise, AmountPaise: q.AmountPaise,
 		Name: "Ananya Rao", Phone: "+919845012345", Email: "ananya@example.com", Line1: "Flat 302, Lake View", Line2: "100 Feet Road, Indiranagar", PIN: "560038",
 		Directions: "Ring the side gate bell", DistanceMetres: &metres, Note: "No nuts please, allergy", OutletName: "Kesar Kitchen", PrepMinutes: 20, DeliveryMinutes: 20,
-		Pays: "razorpay", Status: models.OrderPending, PlacedAt: evening.Add(-8 * time.Minute), HoldExpiresAt: evening.Add(7 * time.Minute),
+		Pays: "razorpay", Status: models.OrderPending, PlacedAt: evening.Add(-8 * time.Minute), HoldExpiresAt: evening.Add(7 * time.Minute), ResolveBy: at(17),
 	}
 	for n, l := range q.Lines {
 		item := models.OrderItem{OrderID: o.ID, Line: n + 1, ItemID: l.ItemID, Name: l.Name, Mark: l.Mark, Art: l.Art, Tint: sampleTint(l.ItemID), UnitPricePaise: l.UnitPricePaise,
@@ -310,6 +310,9 @@ func givenBack(status string) func(v *OrderView) {
 		r := models.Refund{ID: "0b8a6c52-0000-5000-8000-000000000001", PaymentID: 3, OrderID: 12, AmountPaise: v.Order.AmountPaise, Kind: "cancel", Reason: "cancelled", RequestedBy: "staff:1", Status: status, RequestedAt: *at(-1)}
 		if status != "requested" {
 			r.RazorpayRefundID, r.SubmittedAt = ptr("rfnd_TstAbCdEf00003"), at(0)
+		}
+		if status == "failed" {
+			r.FailedAt = at(0)
 		}
 		if status == "processed" {
 			r.ProcessedAt, r.BankReference = at(0), "412345678901"
