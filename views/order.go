@@ -450,66 +450,6 @@ func refundWhy(reason, kind string) string {
 	return ""
 }
 
-// endsBy is when an unpaid order is over at the latest, as people are told: paid, or ended. "" when it is not known.
-func endsBy(o models.Order) string {
-	if o.ResolveBy == nil {
-		return ""
-	}
-	return Clock(*o.ResolveBy)
-}
-
-// unpaidEnd says what happens to an order nobody pays, and by when.
-func unpaidEnd(o models.Order) string {
-	if by := endsBy(o); by != "" {
-		return "After " + Clock(o.HoldExpiresAt) + " we ask Razorpay once more; by about " + by + " the order ends by itself, and nothing is charged."
-	}
-	return "After that the order ends by itself, and nothing is charged."
-}
-
-// confirmEnd says by when a payment that is on its way is decided, and what happens to it if it never arrives.
-func confirmEnd(v OrderView) string {
-	method, paid := possiblyDebited(v)
-	back := " If it ends and the payment still reaches us, we give all of it back at once. " + reversal(method, paid, v.Page.Now)
-	by := endsBy(v.Order)
-	if by == "" || !v.Page.Now.Before(*v.Order.ResolveBy) {
-		return "Any minute now this page says that the order is paid, or that it has ended." + back
-	}
-	return "By about " + by + " this page says that the order is paid, or that it has ended." + back
-}
-
-// possiblyDebited is the way and the time of the last attempt whose money may have left an account without reaching us: of the attempts
-// the latest, else when a browser told of one, else when the order was placed.
-func possiblyDebited(v OrderView) (method string, paid time.Time) {
-	if last := lastAttempt(v.Payments); last != nil {
-		return last.Method, last.CreatedAt
-	}
-	if v.HintedAt != nil {
-		return "", *v.HintedAt
-	}
-	return "", v.Order.PlacedAt
-}
-
-// returnedText tells of attempts that Razorpay gives back by itself, never having let us have them; "" when there is none.
-func returnedText(v OrderView) string {
-	for i := len(v.Payments) - 1; i >= 0; i-- {
-		if p := v.Payments[i]; p.GWStatus == "voided" {
-			return "Razorpay gives your payment of " + Rupees(p.AmountPaise) + " back to " + account(p.Method) + " by itself; banks show it in " + refundDays(p.Method) +
-				", so by " + day(refundDue(p.Method, p.UpdatedAt)) + "."
-		}
-	}
-	return ""
-}
-
-// outstanding tells of a payment that was under way when its order closed; "" when none is known of.
-func outstanding(v OrderView) string {
-	for i := len(v.Payments) - 1; i >= 0; i-- {
-		if p := v.Payments[i]; p.GWStatus == "authorized" {
-			return "Your bank agreed to a payment of " + Rupees(p.AmountPaise) + " that had not reached us by then. If it still does, we give all of it back at once; if it does not, Razorpay gives it back by itself. Banks show it in " + refundDays(p.Method) + "."
-		}
-	}
-	return ""
-}
-
 // turnsAt is when what the page says changes by the clock alone, without anything happening; zero when it does not.
 func turnsAt(v OrderView) time.Time {
 	now := v.Page.Now

@@ -107,7 +107,7 @@ func sampleOrders() map[string]func(v *OrderView) {
 		},
 		"paid_twice": paidTwice,
 		"failed_by_netbanking": func(v *OrderView) {
-			v.Payments = []models.Payment{{GWStatus: "failed", Method: "netbanking", ErrorDescription: "The bank is not available.", CreatedAt: *at(-1)}}
+			v.Payments = []models.Payment{{GWStatus: "failed", Method: "netbanking", ErrorDescription: "The bank is not available. If amount got deducted, it will be refunded within 5-7 working days.", CreatedAt: *at(-1)}}
 		},
 		"returned_by_razorpay": func(v *OrderView) {
 			v.Payments = []models.Payment{{GWStatus: "voided", Method: "upi", AmountPaise: v.Order.AmountPaise, CreatedAt: *at(-3), UpdatedAt: *at(-1)}}

@@ -64,9 +64,9 @@ func timelineTitle(e TimelineLine) string {
 		}
 		return "A browser named a payment while Razorpay was silent"
 	case "fetch":
-		return "Razorpay asked about the payment: " + moved
+		return "We asked Razorpay about the payment: " + moved
 	case "check":
-		return "Razorpay asked for the order's payments, for the last time so far"
+		return "We asked Razorpay for the order's payments, for the last time so far"
 	case "event":
 		return "Webhook " + e.Facts.Text("event_type") + ": " + moved
 	case "payment":
@@ -95,8 +95,8 @@ func timelineTitle(e TimelineLine) string {
 	}
 }
 
-// timelineNotes are an entry's names and reasons, each on a line of its own: what a bank or Razorpay's support asks for.
-func timelineNotes(e TimelineLine) []string {
+// timelineNotes are an entry's names and reasons: what a bank or Razorpay's support asks for.
+func timelineNotes(e TimelineLine) string {
 	var notes []string
 	say := func(label, value string) {
 		if value != "" {
@@ -114,13 +114,11 @@ func timelineNotes(e TimelineLine) []string {
 		say("event", e.ID)
 		say("SHA-256", fact("body_sha256"))
 	}
-	for _, f := range []struct{ label, name string }{{"receipt", "receipt"}, {"attempt", "attempt"}, {"looks", "looks"}, {"by", "via"}, {"by", "method"}, {"for", "razorpay_payment_id"},
+	for _, f := range []struct{ label, name string }{{"receipt", "receipt"}, {"attempt", "attempt"}, {"via", "via"}, {"by", "method"}, {"for", "razorpay_payment_id"},
 		{"", "error_description"}, {"problem:", "problem"}, {"bank reference", "bank_reference"}, {"retry of", "retry_of"}, {"phase", "phase"}, {"because", "reason_code"}} {
 		value := fact(f.name)
-		if f.name == "method" && value != "" {
-			value = by(value)
-			say("", value)
-			continue
+		if f.name == "method" {
+			value = methodName(value)
 		}
 		say(f.label, value)
 	}
@@ -133,7 +131,7 @@ func timelineNotes(e TimelineLine) []string {
 	if done := e.Facts.Time("processed_at"); e.Kind == "event" && !done.IsZero() {
 		say("processed", Second(done))
 	}
-	return notes
+	return dotted(notes...)
 }
 
 // timelineAmount is an entry's amount; a ledger's has its sign.
