@@ -387,6 +387,7 @@ CREATE TABLE webhook_events (
 CREATE INDEX webhook_events_open ON webhook_events (next_attempt_at) WHERE status = 'received';
 CREATE INDEX webhook_events_order ON webhook_events (order_ref) WHERE order_ref IS NOT NULL;
 CREATE INDEX webhook_events_received ON webhook_events (received_at);
+CREATE INDEX webhook_events_unstripped ON webhook_events (received_at) WHERE stripped_at IS NULL;
 CREATE INDEX webhook_events_gateway_order ON webhook_events (razorpay_order_id);
 CREATE INDEX webhook_events_payment ON webhook_events (razorpay_payment_id);
 
