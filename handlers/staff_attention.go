@@ -62,6 +62,9 @@ func (a *App) closeTask(c *fiber.Ctx) error {
 // retryTask does what a task asks for once more.
 func (a *App) retryTask(c *fiber.Ctx) error {
 	return a.onTask(c, "retried", func(task models.Task, member models.Staff) error {
+		if task.Kind == models.TaskRefundFailed {
+			return a.cashier.RetryRefund(c.UserContext(), task.Ref, member.ID)
+		}
 		return a.store.RetryTask(c.UserContext(), task.ID, member.ID)
 	})
 }

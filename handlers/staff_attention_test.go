@@ -32,7 +32,7 @@ func TestAttention(t *testing.T) {
 		for _, path := range []string{"/staff", "/staff/board"} {
 			b.get(path).is(200).says("attention", "A refund failed", "<b>bank</b>", "See the order").says("attention", "wrong signature")
 		}
-		page := b.get("/staff/attention").is(200).says("task", "A refund failed", "Refund of 100 paise failed: <b>bank</b>", "Open the order").says("task", "wrong signature", "Seen")
+		page := b.get("/staff/attention").is(200).says("task", "A refund failed", "Refund of 100 paise failed: <b>bank</b>", "Send the refund again").says("task", "wrong signature", "Seen")
 		if n := len(page.all("a", "href", orderPath(o, ""))); n != 1 {
 			t.Errorf("%d links to the order, want one", n)
 		}
@@ -69,7 +69,6 @@ func TestAttention(t *testing.T) {
 
 	k.run(t, "what_is_over_only_when_its_cause_is_cannot_be_waved_away", func(t *testing.T) {
 		b.post(fmt.Sprintf("/staff/attention/%d/close", failed)).is(409)
-		b.post(fmt.Sprintf("/staff/attention/%d/retry", failed)).is(409)
 		if n := k.count(`SELECT count(*) FROM staff_tasks WHERE closed_at IS NULL`); n != 1 {
 			t.Errorf("%d open", n)
 		}
@@ -111,6 +110,26 @@ func TestAttention(t *testing.T) {
 		}
 		if got := b.get("/staff/attention").texts("task"); len(got) != 10 {
 			t.Errorf("%d tasks on their page, want 10", len(got))
+		}
+	})
+
+	k.run(t, "a_failed_refund_is_sent_again", func(t *testing.T) {
+		returned := k.paid(basket{})
+		_, err := k.cashier.CancelOrder(t.Context(), returned.ID, models.StaffActor(asha.ID), "No gas")
+		must(t, err)
+		refund := k.word(`SELECT id::text FROM refunds WHERE order_id = $1`, returned.ID)
+		must(t, k.store.InTx(t.Context(), func(tx *models.Store) error {
+			return tx.RefuseRefund(t.Context(), returned, refund, "blocked by a dispute", false)
+		}))
+		b.get("/staff/attention").is(200).says("task", "has not got "+views.Rupees(returned.AmountPaise)+" back", "blocked by a dispute", "Send the refund again", fmt.Sprintf("Order %d", returned.Number))
+		task := k.count(`SELECT id FROM staff_tasks WHERE ref = $1`, refund)
+		b.post(fmt.Sprintf("/staff/attention/%d/retry", task)).is(303).leads("/staff/attention?done=retried")
+		b.post(fmt.Sprintf("/staff/attention/%d/retry", task)).is(404)
+		if n := k.count(`SELECT count(*) FROM refunds WHERE retry_of = $1::uuid AND status = 'requested'`, refund); n != 1 {
+			t.Errorf("%d successors", n)
+		}
+		if n := k.count(`SELECT count(*) FROM audit WHERE action = 'retry_refund' AND actor = $1 AND order_id = $2`, models.StaffActor(asha.ID), returned.ID); n != 1 {
+			t.Errorf("%d lines in the audit", n)
 		}
 	})
 }

@@ -28,7 +28,7 @@ func TestStaffTimeline(t *testing.T) {
 		for _, who := range []*browser{b, cook} {
 			page := who.get(orderPath(o, "/timeline")).is(200)
 			page.says("timeline-entry", "Payment authorized → captured", paymentID).says("timeline-entry", "The payment is kept").says("timeline-entry", "Webhook payment.captured: processed", "SHA-256")
-			page.says("timeline-entry", "Ledger, capture: sales", "−"+views.Rupees(o.AmountPaise)).says("timeline-entry", "Refund requested", "The <b>gas</b> is off", fmt.Sprintf("Asha (staff:%d)", asha.ID))
+			page.says("timeline-entry", "Ledger, capture: gateway clearing", "+"+views.Rupees(o.AmountPaise)).says("timeline-entry", "Ledger, capture: sales", "−₹").says("timeline-entry", "Refund requested", "The <b>gas</b> is off", fmt.Sprintf("Asha (staff:%d)", asha.ID))
 			page.says("timeline-entry", "cancel order · The <b>gas</b> is off").says("timeline-entry", "Letter, confirmation").says("timeline-entry", "A browser was given the order at Razorpay")
 			for _, personal := range []string{"Ananya", "98450", "Lake View", o.Token} {
 				if strings.Contains(page.body, personal) {

@@ -158,10 +158,10 @@ const staleClaim = "5 minutes"
 // has no cause any more is ended.
 var watched = []struct{ kind, causes string }{
 	{TaskStaleClaim, `SELECT receipt AS ref, order_id, 'The order at Razorpay has been in the making since ' || to_char(claimed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"') || ', state ' || state AS detail
-		FROM gateway_claims WHERE state IN ('open', 'unknown') AND claimed_at < shop_now() - interval '` + staleClaim + `'`},
+		FROM gateway_claims WHERE state IN ('open', 'unknown') AND claimed_at < (SELECT shop_now()) - interval '` + staleClaim + `'`},
 	// A payment counts as unheard of when no event names it and none at all has come since.
 	{TaskSilence, `SELECT 'razorpay' AS ref, NULL::bigint AS order_id, 'Payments arrive, and no webhook' AS detail WHERE EXISTS (SELECT 1 FROM payments p
-		WHERE p.provider = 'razorpay' AND p.decided_at < shop_now() - interval '` + webhookSilence + `'
+		WHERE p.provider = 'razorpay' AND p.decided_at < (SELECT shop_now()) - interval '` + webhookSilence + `'
 		  AND p.decided_at > (SELECT COALESCE(max(received_at), '-infinity') FROM webhook_events) AND NOT EXISTS (SELECT 1 FROM webhook_events e WHERE e.razorpay_payment_id = p.razorpay_payment_id))`},
 	// A job that was given up is nobody's business when its row is settled by another road, and a sweep when it has run since.
 	{TaskDeadJob, `SELECT CASE j.queue WHEN 'sweeps' THEN j.kind ELSE j.id::text END AS ref, COALESCE(e.order_ref, r.order_id, l.order_id) AS order_id,

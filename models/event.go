@@ -125,7 +125,7 @@ const keepBody = "7 days"
 
 // ListOldBodies returns deliveries whose bodies still hold what is told of people and have been kept long enough, oldest first.
 func (s *Store) ListOldBodies(ctx context.Context, limit int) (events []Event, err error) {
-	err = s.read(ctx, &events, `SELECT id, body FROM webhook_events WHERE stripped_at IS NULL AND received_at < shop_now() - interval '`+keepBody+`' ORDER BY received_at LIMIT ?`, limit)
+	err = s.read(ctx, &events, `SELECT id, body FROM webhook_events WHERE stripped_at IS NULL AND received_at < (SELECT shop_now()) - interval '`+keepBody+`' ORDER BY received_at LIMIT ?`, limit)
 	return events, err
 }
 

@@ -101,13 +101,6 @@ func (f Facts) Time(name string) time.Time {
 	return at
 }
 
-// RecordFetch notes what the gateway answered when a road made us ask about a payment. The same answer by the same road is no news and
-// is noted once, so that no amount of asking fills the table. Inside InTx only.
-func (s *Store) RecordFetch(ctx context.Context, orderID int64, razorpayPaymentID string, via Source, answer string) error {
-	return s.exec(ctx, `INSERT INTO gateway_fetches (order_id, razorpay_payment_id, via, answer) VALUES (?, ?, ?, ?)
-		ON CONFLICT (razorpay_payment_id, via, answer) DO NOTHING`, orderID, razorpayPaymentID, via, answer).Error
-}
-
 // timelineSQL reads every table that knows something of an order, as one statement and so as of one moment. The order's id is bound
 // once. An amount that was booked, asked for or moved stands in its own column; the rest are facts. Rows of the same instant, which only
 // one statement can write, stand in the order in which one causes the other.

@@ -87,9 +87,6 @@ func (c *Cashier) recordPayment(ctx context.Context, razorpayPaymentID string, v
 		if order, err = tx.LockOrderOf(ctx, seen.OrderID); err != nil {
 			return err
 		}
-		if err := tx.RecordFetch(ctx, order.ID, seen.ID, via, gwStatus(seen)); err != nil {
-			return err
-		}
 		payment := attempt(order, seen, via)
 		moved, err := tx.AdvancePayment(ctx, &payment)
 		if err != nil {

@@ -50,7 +50,7 @@ func AttentionTitle(kind string) string {
 	case models.TaskLowBalance:
 		return "Refunds wait for money at Razorpay"
 	case models.TaskOverdue:
-		return "Something is overdue"
+		return "Money is later than promised"
 	case models.TaskBroken:
 		return "The books do not add up"
 	default:
@@ -130,7 +130,9 @@ func actionOf(t models.Task) attentionAction {
 		if t.OrderID != nil {
 			return attentionAction{"See the evidence", staffOrderURL(*t.OrderID) + "/timeline", false}
 		}
-	case models.TaskRefundFailed, models.TaskOverdue, models.TaskStaleClaim:
+	case models.TaskRefundFailed:
+		return attentionAction{"Send the refund again", task + "/retry", true}
+	case models.TaskOverdue, models.TaskStaleClaim:
 		if t.OrderID != nil {
 			return attentionAction{"Open the order", staffOrderURL(*t.OrderID), false}
 		}

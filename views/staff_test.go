@@ -168,7 +168,7 @@ func TestAttentionPage(t *testing.T) {
 	want := map[string]string{
 		models.TaskAmountMismatch: "₹1,359.00 came for order 1047, which asks for another amount. All of it goes back by itself. | Seen",
 		models.TaskSecondPayment:  "The customer of order 1047 paid ₹1,359.00 once more after it was paid. The second payment goes back by itself. | Seen",
-		models.TaskRefundFailed:   "The customer of order 1047 has not got ₹1,359.00 back: Razorpay could not refund it. | Open the order",
+		models.TaskRefundFailed:   "The customer of order 1047 has not got ₹1,359.00 back: Razorpay could not refund it. | Send the refund again",
 		models.TaskRefundOutside:  "₹1,359.00 of order 1047 was given back in Razorpay's dashboard, and not here. It is counted as returned. | Seen",
 		models.TaskDeadEvent:      "What was written down about dead_event | Try the event again",
 		models.TaskDeadJob:        "What was written down about dead_job | Try the job again",
