@@ -73,6 +73,7 @@ UNION ALL SELECT 'INV-37', h.order_id, 'hold is ' || h.state || ', order is ' ||
 UNION ALL SELECT 'INV-38', order_id, 'held past its expiry' FROM stock_holds WHERE state = 'held' AND expires_at < shop_now() - interval '8 minutes'
 UNION ALL SELECT 'INV-39', order_ref, 'event ' || event_id || ' dead without alert' FROM webhook_events WHERE status = 'dead' AND alerted_at IS NULL
 UNION ALL SELECT 'INV-41', order_id, 'letter ' || kind || ' twice' FROM outbox GROUP BY order_id, kind, ref HAVING count(*) > 1
+UNION ALL SELECT 'INV-43', order_ref, 'event body with personal fields after day 7' FROM webhook_events WHERE stripped_at IS NULL AND body IS NOT NULL AND received_at < (SELECT shop_now()) - interval '9 days'
 UNION ALL SELECT 'INV-42', order_ref, 'event body older than 90 days' FROM webhook_events WHERE received_at < (SELECT shop_now()) - interval '92 days';
 
 -- What must be over once faults have stopped and the sweeps have run.

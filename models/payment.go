@@ -68,10 +68,12 @@ func (s *Store) AdvancePayment(ctx context.Context, seen *Payment) (moved bool, 
 	if IsCaptured(says) {
 		storable = "authorized"
 	}
-	inserted := s.exec(ctx, `INSERT INTO payments (razorpay_payment_id, razorpay_order_id, order_id, amount_paise, currency, gw_status, method,
+	// What the gateway answered is noted for the timeline in the same statement, the first time each road hears it.
+	inserted := s.exec(ctx, `WITH fetched AS (INSERT INTO gateway_fetches (order_id, razorpay_payment_id, via, answer) VALUES (?, ?, ?, ?) ON CONFLICT (razorpay_payment_id, via, answer) DO NOTHING)
+		INSERT INTO payments (razorpay_payment_id, razorpay_order_id, order_id, amount_paise, currency, gw_status, method,
 			error_code, error_reason, error_description, fee_paise, tax_paise, first_source)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (razorpay_payment_id) DO NOTHING`,
-		seen.RazorpayPaymentID, seen.RazorpayOrderID, seen.OrderID, seen.AmountPaise, seen.Currency, storable, seen.Method,
+		seen.OrderID, seen.RazorpayPaymentID, seen.FirstSource, says, seen.RazorpayPaymentID, seen.RazorpayOrderID, seen.OrderID, seen.AmountPaise, seen.Currency, storable, seen.Method,
 		seen.ErrorCode, seen.ErrorReason, seen.ErrorDescription, seen.FeePaise, seen.TaxPaise, seen.FirstSource)
 	if inserted.Error != nil {
 		return false, fmt.Errorf("payment of order %d: %w", seen.OrderID, inserted.Error)
