@@ -212,8 +212,8 @@ func (r *round) auditLetters(ctx context.Context, _ standin.Books) error {
 func (r *round) auditPromises(ctx context.Context, _ standin.Books) error {
 	for i, c := range r.customers {
 		for _, m := range c.meals {
-			if status, shown := r.showsOrder(ctx, m.token); !shown {
-				r.fail("told", nil, "customer %d has the link of order %s, and the shop answers %d", i, m.token, status)
+			if p := c.insist(ctx, 0, get("/orders/"+m.token)); p.status != http.StatusOK {
+				r.fail("told", nil, "customer %d has the link of order %s, and the shop answers %d", i, m.token, p.status)
 				continue
 			}
 			if m.told {
@@ -231,18 +231,21 @@ func (r *round) plant(ctx context.Context, what string) error {
 	switch what {
 	case "":
 		return nil
-	case "rows": // what the shop's own view must see
-		_, err := r.store.SQL().ExecContext(ctx, `SET session_replication_role = replica; UPDATE ledger_entries SET amount_paise = amount_paise + 1 WHERE txn_id = (SELECT min(txn_id) FROM ledger_entries) AND amount_paise > 0`)
+	case "rows": // what the shop's own view must see; no trigger of the database is asked
+		_, err := r.store.SQL().ExecContext(ctx, `SET session_replication_role = replica; INSERT INTO ledger_txns (kind, ref_type, ref_id) VALUES ('capture', 'payment', '0'); RESET session_replication_role`)
 		return err
-	case "books": // what only the gateway's books show
-		for _, p := range r.gateway.Books().Payments {
-			if r.gateway.Books().KeptPaise(p.ID) > 0 {
-				r.gateway.SetWebhooks()
-				_, err := r.gateway.RefundOutside(p.ID, 0)
-				return err
-			}
+	case "books": // what only the gateway's books show: money nobody tells the shop of
+		r.gateway.SetWebhooks()
+		orders := r.gateway.Books().Orders
+		if len(orders) == 0 {
+			return errors.New("this round made no gateway order to plant a payment on; take another seed")
 		}
-		return errors.New("this seed leaves no payment to plant a refund on; take another")
+		r.gateway.Configure(func(s *standin.Settings) { s.SecondPayment, s.CaptureDelay = standin.SecondCaptured, 0 })
+		p, err := r.gateway.Pay(standin.PayParams{OrderID: orders[0].ID})
+		if err == nil && !p.Captured {
+			err = r.gateway.Capture(p.ID) // its order's own rule has run out
+		}
+		return err
 	}
 	return fmt.Errorf("there is nothing called %q to plant", what)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -98,11 +97,3 @@ func (k *kitchen) closeDown(ctx context.Context, at int) {
 		}
 	}
 }
-
-// showsOrder reports whether the shop still shows an order to whoever has its link.
-func (r *round) showsOrder(ctx context.Context, token string) (int, bool) {
-	status := r.customers[0].insist(ctx, 0, get("/orders/"+token)).status
-	return status, status == http.StatusOK
-}
-
-func quote(s string) string { return strconv.Quote(s) }

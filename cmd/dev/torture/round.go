@@ -2,6 +2,7 @@ package torture
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,8 +10,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/riverqueue/river"
 
 	"tiffin/models"
 	"tiffin/razorpay/standin"
@@ -71,7 +70,7 @@ const (
 )
 
 // sweeps is what the timetable runs, but for the purge.
-var sweeps = []river.JobArgs{models.ResolveClaimsArgs{}, models.SweepEventsArgs{}, models.ReconcileArgs{}, models.SweepRefundsArgs{}, models.SweepLettersArgs{}, models.ReconcileAccountArgs{}}
+var sweeps = []interface{ Kind() string }{models.ResolveClaimsArgs{}, models.SweepEventsArgs{}, models.ReconcileArgs{}, models.SweepRefundsArgs{}, models.SweepLettersArgs{}, models.ReconcileAccountArgs{}}
 
 // perform runs a schedule and returns what it broke. The error is the torture's own: then nothing is known about the shop.
 func perform(ctx context.Context, s Schedule, p *place, t *tally, dir, plant string) (r *round, err error) {
@@ -429,9 +428,15 @@ func (r *round) close() error {
 	return errors.Join(errs...)
 }
 
-// noPanics looks through what a server said.
+// noPanics looks through what a server said. A panic is never right, whatever was broken around it.
 func (r *round) noPanics(s *server) {
-	for _, line := range s.panics() {
+	for _, line := range s.linesWith("panic: ", "job panicked", "goroutine 1 [") {
 		r.fail("panic", nil, "server %d: %s", s.index, line)
+	}
+	for _, line := range s.linesWith(`"status":500`) {
+		var said struct{ Method, Route, Error string }
+		if json.Unmarshal([]byte(line), &said) == nil {
+			r.tally.fault(said.Method + " " + said.Route + ": " + said.Error)
+		}
 	}
 }

@@ -216,15 +216,14 @@ func (s *server) lastWords() string {
 	return string(said[max(0, len(said)-3000):])
 }
 
-// panics are the lines in which a server says that its code panicked: never right, whatever was broken around it.
-func (s *server) panics() []string {
+// linesWith are the lines a server said that hold one of the words.
+func (s *server) linesWith(words ...string) (found []string) {
 	said, err := os.ReadFile(s.log)
 	if err != nil {
 		return nil
 	}
-	var found []string
 	for line := range bytes.Lines(said) {
-		if slices.ContainsFunc([]string{"panic: ", "job panicked", "goroutine 1 ["}, func(word string) bool { return bytes.Contains(line, []byte(word)) }) {
+		if slices.ContainsFunc(words, func(word string) bool { return bytes.Contains(line, []byte(word)) }) {
 			found = append(found, strings.TrimSpace(string(line)))
 		}
 	}

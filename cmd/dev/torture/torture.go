@@ -156,10 +156,11 @@ type tally struct {
 	longest  time.Duration
 	kinds    map[string]int
 	statuses map[int]int
+	faults   map[string]int // what was behind answers of 500
 }
 
 func newTally() *tally {
-	return &tally{began: time.Now(), kinds: map[string]int{}, statuses: map[int]int{}}
+	return &tally{began: time.Now(), kinds: map[string]int{}, statuses: map[int]int{}, faults: map[string]int{}}
 }
 
 // add counts a fault, or any other thing a quiet day does not have.
@@ -172,6 +173,13 @@ func (t *tally) adds(kind string, n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kinds[kind] += n
+}
+
+// fault counts what was behind an answer of 500: somebody was shown a fault of ours. It may be the database's; a look is worth it.
+func (t *tally) fault(cause string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.faults[cause]++
 }
 
 func (t *tally) order() {
@@ -228,6 +236,12 @@ func (t *tally) summary() string {
 	b.WriteString("\n\n")
 	for _, kind := range slices.Sorted(maps.Keys(t.kinds)) {
 		fmt.Fprintf(&b, "  %6d  %s\n", t.kinds[kind], kind)
+	}
+	if len(t.faults) > 0 {
+		b.WriteString("\nwhat was behind answers of 500:\n")
+	}
+	for _, cause := range slices.Sorted(maps.Keys(t.faults)) {
+		fmt.Fprintf(&b, "  %6d  %s\n", t.faults[cause], cause)
 	}
 	return b.String()
 }
