@@ -508,6 +508,21 @@ func TestRefundAnswers(t *testing.T) {
 			s.settled()
 		})
 	}
+	t.Run("FP-36 a processed refund that fails with its event lost is found by the sweep", func(t *testing.T) {
+		t.Parallel()
+		s := openShop(t, standin.Options{})
+		o, p := s.paidAndCancelled()
+		s.sweep()
+		must(t, s.gateway.FailRefund(s.gateway.Books().RefundsOf(p.ID)[0].ID)) // nobody hears of it
+		if s.label(o) != "refunded" || s.gateway.Books().KeptPaise(p.ID) != p.AmountPaise {
+			t.Fatalf("the order is %s, the gateway holds %d paise", s.label(o), s.gateway.Books().KeptPaise(p.ID))
+		}
+		s.heal()
+		if held := s.gateway.Books().KeptPaise(p.ID); held != 0 || s.label(o) != "refunded" {
+			t.Errorf("the order is %s, the gateway holds %d paise", s.label(o), held)
+		}
+		s.numbers(map[string]int64{`SELECT count(*) FROM refunds WHERE status = 'failed'`: 1, `SELECT count(*) FROM refunds WHERE status = 'processed'`: 1})
+	})
 	t.Run("FP-36 a refund that fails again and again is tried three times more and is then a person's", func(t *testing.T) {
 		t.Parallel()
 		s := openShop(t, standin.Options{})

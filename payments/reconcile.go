@@ -132,7 +132,34 @@ func (c *Cashier) askAbout(ctx context.Context, o models.Order) error {
 			return err
 		}
 	}
+	if err := c.askAboutSettled(ctx, o.ID); err != nil {
+		return err
+	}
 	return c.store.MarkChecked(ctx, o.ID)
+}
+
+// askAboutSettled looks again at refunds that count as processed: a bank may send the money back days later, and the event that says so be lost.
+func (c *Cashier) askAboutSettled(ctx context.Context, orderID int64) error {
+	refunds, err := c.store.ListRefunds(ctx, orderID)
+	if err != nil {
+		return err
+	}
+	for _, r := range refunds {
+		if r.Status != "processed" {
+			continue
+		}
+		seen, err := c.gateway.FetchRefund(ctx, *r.RazorpayRefundID)
+		if err != nil {
+			return err
+		}
+		if seen.Status == "processed" {
+			continue
+		}
+		if err := c.recordRefund(ctx, seen, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ResolveClaims looks for the gateway orders of claims whose call was not answered or whose process died: found ones are attached, oldest

@@ -17,7 +17,7 @@ import (
 
 // The simulation: by seed, customers order, press twice, pay, fail, pay twice, cancel; staff cook and cancel; prices and stock change; the
 // gateway delays, refuses, does and drops, forgets to tell, tells twice and out of order. Then faults end, time passes, and the books are
-// checked. A failing seed repeats the same schedule: SIM_SEED=n go test -run Simulation ./payments, or make sim SEED=n.
+// checked. A failing seed repeats the same schedule: SIM_SEED=n go test -run Simulation ./payments.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	first, rounds := uint64(1), uint64(12)
