@@ -49,7 +49,7 @@ CREATE TABLE orders (
   amount_paise    bigint NOT NULL CHECK (amount_paise >= 0),
   -- who and where, snapshots
   name            text NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
-  phone           text NOT NULL CHECK (phone ~ '^\+[0-9]{8,15}$'),
+  phone           text NOT NULL,                                                -- E.164
   email           text NOT NULL DEFAULT '',
   line1           text NOT NULL DEFAULT '',
   line2           text NOT NULL DEFAULT '',
@@ -90,6 +90,7 @@ CREATE TABLE orders (
   CONSTRAINT orders_resolve_check CHECK ((resolve_by IS NULL) = (next_action = '')),
   CONSTRAINT orders_closed_check CHECK ((status IN ('cancelled','expired')) = (closed_at IS NOT NULL)),
   CONSTRAINT orders_reason_check CHECK ((status = 'cancelled') = (cancel_reason IS NOT NULL AND cancelled_by IS NOT NULL)),
+  CONSTRAINT orders_phone_check CHECK (phone ~ '^\+[0-9]{8,15}$' OR (phone = '' AND cancel_reason = 'review')),
   CONSTRAINT orders_address_check CHECK (way = 'pickup' OR (line1 <> '' AND pin <> ''))
 );
 CREATE UNIQUE INDEX orders_one_pending_key ON orders (cart_id) WHERE status = 'pending';

@@ -18,7 +18,7 @@ const (
 	TaskDeadEvent      = "dead_event"      // a webhook event could not be processed
 	TaskDeadJob        = "dead_job"        // a job was given up and what it was for is not done
 	TaskEventReplaced  = "event_replaced"  // the same event id came with another body
-	TaskUnmapped       = "unmapped_money"  // money with our marks on no order of ours
+	TaskUnmapped       = "unmapped_money"  // money with our marks that fits no order: it goes back by itself, or at once
 	TaskClaimRejected  = "claim_rejected"  // the gateway refuses to make an order: keys, limits
 	TaskStaleClaim     = "stale_claim"     // a customer cannot pay: the making of the gateway order hangs
 	TaskDispute        = "dispute"         // answer it before its deadline
@@ -79,10 +79,11 @@ const lowBalance = `r.status = 'requested' AND r.attempts > 0 AND r.last_error I
 
 const taskColumns = `t.id, t.kind, t.ref, t.order_id, t.detail, t.opened_at, o.number AS order_number, COALESCE(r.amount_paise, p.amount_paise, d.amount_paise, b.amount_paise,
 		CASE t.kind WHEN 'low_balance' THEN (SELECT sum(r.amount_paise)::bigint FROM refunds r WHERE ` + lowBalance + `) END) AS amount_paise,
-		d.respond_by AS due_at, CASE t.kind WHEN 'silent_webhooks' THEN (SELECT max(received_at) FROM webhook_events) END AS since_at, COALESCE(r.last_error, '') AS why
+		COALESCE(d.respond_by, u.hold_until) AS due_at, CASE t.kind WHEN 'silent_webhooks' THEN (SELECT max(received_at) FROM webhook_events) END AS since_at, COALESCE(r.last_error, '') AS why
 	FROM staff_tasks t LEFT JOIN orders o ON o.id = t.order_id
 		LEFT JOIN refunds r ON t.kind IN ('refund_failed', 'refund_outside') AND r.id::text = t.ref
-		LEFT JOIN payments p ON t.kind IN ('amount_mismatch', 'second_payment') AND p.razorpay_payment_id = t.ref
+		LEFT JOIN payments p ON t.kind IN ('amount_mismatch', 'second_payment', 'unmapped_money') AND p.razorpay_payment_id = t.ref
+		LEFT JOIN refunds u ON t.kind = 'unmapped_money' AND u.payment_id = p.id AND u.status = 'requested'
 		LEFT JOIN disputes d ON t.kind IN ('dispute', 'dispute_lost') AND d.razorpay_dispute_id = t.ref
 		LEFT JOIN recon_breaks b ON t.kind = 'unmapped_money' AND b.ref = t.ref
 	WHERE t.closed_at IS NULL`
@@ -177,6 +178,7 @@ var watched = []struct{ kind, causes string }{
 var gone = map[string]string{
 	TaskRefundFailed:  `EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of::text = t.ref)`, // it is under way again; if that fails too, it has a task of its own
 	TaskLowBalance:    `NOT EXISTS (SELECT 1 FROM refunds r WHERE ` + lowBalance + `)`,
+	TaskUnmapped:      `EXISTS (SELECT 1 FROM payments p JOIN refunds r ON r.payment_id = p.id WHERE p.razorpay_payment_id = t.ref AND r.status <> 'requested')`,
 	TaskClaimRejected: `EXISTS (SELECT 1 FROM gateway_orders g WHERE g.created_at > t.opened_at AND g.learned_via = 'create')`, // Razorpay makes orders again
 	TaskDeadEvent: `EXISTS (SELECT 1 FROM webhook_events e WHERE e.event_id = t.ref AND (e.status <> 'dead' OR e.event_type IN ('payment.captured', 'order.paid')
 		AND EXISTS (SELECT 1 FROM payments p WHERE p.razorpay_payment_id = e.razorpay_payment_id AND p.disposition IS NOT NULL)))`,
@@ -213,7 +215,7 @@ func (s *Store) RefreshTasks(ctx context.Context) (changed int, err error) {
 }
 
 // RetryTask does what a task asks for, in one transaction with closing it and writing down who did: a dead event is processed again, a
-// dead job runs again, refunds that waited for money are sent at once, a look at the rows is repeated. If it is of no use the task comes
+// dead job runs again, refunds that waited for money or for a look are sent at once, a look at the rows is repeated. If it is of no use the task comes
 // back. Errors: ErrNotFound when it is not open, ErrBadMove when there is nothing of the kind to try.
 func (s *Store) RetryTask(ctx context.Context, taskID, staffID int64) error {
 	return s.InTx(ctx, func(tx *Store) error {
@@ -228,6 +230,8 @@ func (s *Store) RetryTask(ctx context.Context, taskID, staffID int64) error {
 			return tx.retryJob(ctx, task.Ref)
 		case TaskLowBalance:
 			return tx.exec(ctx, `UPDATE refunds r SET next_attempt_at = shop_now() WHERE `+lowBalance).Error // the sweep sends them within seconds
+		case TaskUnmapped:
+			return tx.releaseRefund(ctx, task.Ref)
 		case TaskSilence:
 			return tx.Enqueue(ctx, RefreshTasksArgs{})
 		case TaskBroken:

@@ -162,7 +162,7 @@ func TestTheRestOfTheSchemasGuards(t *testing.T) {
 			p := mustAttempt(t, s, o, "pay_GUARD000000001")
 			if state == "returned" {
 				if err := s.InTx(t.Context(), func(tx *Store) error {
-					return tx.ReturnPayment(t.Context(), o, &p, "captured", "amount_mismatch", "normal")
+					return tx.ReturnPayment(t.Context(), o, &p, "captured", "amount_mismatch", "normal", 0)
 				}); err != nil {
 					t.Fatal(err)
 				}
@@ -345,7 +345,7 @@ func TestOfTwoAtOnceOneMoves(t *testing.T) {
 		want(t, twice(func() error {
 			order, payment := o, p
 			return s.InTx(t.Context(), func(tx *Store) error {
-				return tx.ReturnPayment(t.Context(), order, &payment, "captured", "order_cancelled", "normal")
+				return tx.ReturnPayment(t.Context(), order, &payment, "captured", "order_cancelled", "normal", 0)
 			})
 		}))
 		order, payment := o, p

@@ -131,8 +131,8 @@ func (s *Store) KeepPayment(ctx context.Context, o *Order, p *Payment, gwStatus 
 }
 
 // ReturnPayment is the default: the money goes back, all of it, by a refund whose id follows from the payment's, so that it is asked
-// for once however often it is decided again. Inside InTx only, under the order's lock.
-func (s *Store) ReturnPayment(ctx context.Context, o Order, p *Payment, gwStatus, reason, speed string) error {
+// for once however often it is decided again. look is how long staff may look at it before it goes. Inside InTx only, under the order's lock.
+func (s *Store) ReturnPayment(ctx context.Context, o Order, p *Payment, gwStatus, reason, speed string, look time.Duration) error {
 	if err := s.decide(ctx, p, `gw_status = ?, disposition = 'refund', reason = ?, refund_reserved_paise = amount_paise, method = ?,
 		fee_paise = COALESCE(?, fee_paise), tax_paise = COALESCE(?, tax_paise)`, gwStatus, reason, p.Method, p.FeePaise, p.TaxPaise); err != nil {
 		return err
@@ -142,6 +142,9 @@ func (s *Store) ReturnPayment(ctx context.Context, o Order, p *Payment, gwStatus
 	}
 	refund := Refund{ID: AutoRefundID(*p.RazorpayPaymentID), PaymentID: p.ID, OrderID: o.ID, AmountPaise: p.AmountPaise, Kind: "auto", Reason: reason,
 		RequestedBy: ActorShop, Speed: speed}
+	if look > 0 {
+		refund.HoldUntil = at(p.DecidedAt.Add(look))
+	}
 	if err := s.createRefund(ctx, refund); err != nil {
 		return err
 	}

@@ -358,7 +358,7 @@ func sampleAttentionView() StaffAttentionView {
 		switch kind {
 		case models.TaskSilence:
 			t.SinceAt = at(-95)
-		case models.TaskLowBalance, models.TaskUnmapped:
+		case models.TaskLowBalance:
 			t.AmountPaise = ptr(models.Paise(1_23_456_00))
 		case models.TaskDeadJob, models.TaskBadSignature, models.TaskEventReplaced, models.TaskBroken:
 		default:
@@ -366,6 +366,9 @@ func sampleAttentionView() StaffAttentionView {
 		}
 		if kind == models.TaskRefundFailed {
 			t.Why = `razorpay answered 400 "BAD_REQUEST_ERROR": "The refund on this payment is blocked due to ongoing dispute investigation."`
+		}
+		if kind == models.TaskUnmapped {
+			t.Ref, t.DueAt = "pay_TstAbCdEf00001", at(80)
 		}
 		if kind == models.TaskDispute {
 			t.DueAt = at(6 * 24 * 60)

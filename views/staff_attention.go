@@ -90,7 +90,13 @@ func AttentionText(t models.Task, now time.Time) string {
 	case models.TaskRefundOutside:
 		return amount + " of " + order + " was given back in Razorpay's dashboard, and not here. It is counted as returned."
 	case models.TaskUnmapped:
-		return amount + " was paid for " + t.Ref + ", which fits no order of this shop. Look it up in Razorpay's dashboard and give it back there."
+		if t.OrderID == nil {
+			return t.Detail + ". Look it up in Razorpay's dashboard and give it back there."
+		}
+		if t.DueAt == nil {
+			return amount + " was paid for an order this shop does not know, and is on its way back."
+		}
+		return amount + " was paid for an order this shop does not know. It goes back by itself" + byThen(t.DueAt, now) + ". Look up payment " + t.Ref + " in Razorpay's dashboard if you wonder whose it is."
 	case models.TaskDispute:
 		return "A bank asks " + amount + " of " + order + " back. Answer it in Razorpay's dashboard" + byThen(t.DueAt, now) + "; without an answer the money is lost."
 	case models.TaskDisputeLost:
@@ -142,6 +148,9 @@ func actionOf(t models.Task) attentionAction {
 		}
 		return attentionAction{"Look again", task + "/retry", true}
 	case models.TaskUnmapped:
+		if t.OrderID != nil {
+			return attentionAction{"Give it back now", task + "/retry", true}
+		}
 		return attentionAction{"Settled in the dashboard", task + "/close", true}
 	}
 	return attentionAction{"Seen", task + "/close", true}

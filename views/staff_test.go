@@ -173,7 +173,7 @@ func TestAttentionPage(t *testing.T) {
 		models.TaskDeadEvent:      "What was written down about dead_event | Try the event again",
 		models.TaskDeadJob:        "What was written down about dead_job | Try the job again",
 		models.TaskEventReplaced:  "What was written down about event_replaced | Seen",
-		models.TaskUnmapped:       "₹1,23,456.00 was paid for order_TstAbCdEf00001, which fits no order of this shop. Look it up in Razorpay's dashboard and give it back there. | Settled in the dashboard",
+		models.TaskUnmapped:       "₹1,359.00 was paid for an order this shop does not know. It goes back by itself by 9:05 pm. Look up payment pay_TstAbCdEf00001 in Razorpay's dashboard if you wonder whose it is. | Give it back now",
 		models.TaskClaimRejected:  "What was written down about claim_rejected | Seen",
 		models.TaskStaleClaim:     "Razorpay has not answered whether it made the payment for order 1047. Until it does, its customer cannot pay; the shop keeps asking. | Open the order",
 		models.TaskDispute:        "A bank asks ₹1,359.00 of order 1047 back. Answer it in Razorpay's dashboard by 6 Dec, 7:45 pm; without an answer the money is lost. | See the evidence",
