@@ -14,7 +14,9 @@ type Cart struct {
 	ID         int64
 	OutletID   int64
 	CustomerID int64
-	Version    int64      // +1 at each change of its lines
+	Version    int64      // +1 at each change of what it would cost
+	Coupon     string     // a code as it is stored, whatever it is good for; empty: none
+	TipPaise   Paise      // 0 unless the customer chose one
 	Lines      []CartLine `gorm:"-"` // oldest first
 }
 
@@ -47,7 +49,7 @@ const (
 )
 
 const (
-	cartColumns = `id, outlet_id, customer_id, version`
+	cartColumns = `id, outlet_id, customer_id, version, coupon, tip_paise`
 	lineColumns = `id, cart_id, outlet_id, item_id, option_ids, qty, note, seq, seen_paise`
 )
 
