@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"maps"
+	"math"
 	"net/mail"
 	"regexp"
 	"strconv"
@@ -88,13 +89,14 @@ func (a *App) reviewCheckout(c *fiber.Ctx, session models.Session, fields views.
 	view.Form.Way = offeredWay(outlet, fields.Way)
 	pin, _ := normalPIN(fields.PIN)
 	phone, _ := normalPhone(fields.Phone)
-	review, err := a.cashier.Review(ctx, session, view.Form.Way, pin, phone, nil, nil)
+	review, err := a.cashier.Review(ctx, session, view.Form.Way, pin, phone)
 	if err != nil {
 		return view, err
 	}
 	if fields.Coupon == "" {
 		view.Form.Coupon = cart.Coupon
 	}
+	view.Located = cart.LatitudeE6 != nil
 	if fields.Tip == "" {
 		view.Form.Tip, view.Form.TipOther = tipFields(cart.TipPaise)
 	}
@@ -117,7 +119,7 @@ func offeredWay(outlet models.Outlet, chosen string) string {
 
 var checkoutFields = []field{{name: "phone", max: 100}, {name: "name", max: 1000}, {name: "email", max: 1000}, {name: "way", max: 8},
 	{name: "line1", max: 1000}, {name: "line2", max: 1000}, {name: "pin", max: 40}, {name: "directions", max: 2000}, {name: "note", max: 8000, text: true},
-	{name: "coupon", max: 100}, {name: "tip", max: 8}, {name: "tip_other", max: 20}, {name: "gstin", max: 100}, {name: "buyer_name", max: 1000},
+	{name: "coupon", max: 100}, {name: "tip", max: 8}, {name: "tip_other", max: 20}, {name: "gstin", max: 100}, {name: "buyer_name", max: 1000}, {name: "place", max: 40},
 	{name: "checkout_key", max: 36}, {name: "review", max: 64}}
 
 // placeOrder is Pay: it checks the fields, makes or finds the one order of this checkout and goes on to its payment.
@@ -203,7 +205,38 @@ func (a *App) changeExtras(c *fiber.Ctx) error {
 	if _, err := a.setExtras(c, session, fields); err != nil {
 		return err
 	}
+	if err := a.setPlace(c, session, f.get("place")); err != nil {
+		return err
+	}
 	return a.askAgain(c, session, fields, fiber.StatusOK, nil, "")
+}
+
+// setPlace writes where the browser says it is, "latitude,longitude" in degrees, into the visitor's cart; "none" forgets it, "" changes nothing.
+func (a *App) setPlace(c *fiber.Ctx, session models.Session, typed string) error {
+	if typed == "" {
+		return nil
+	}
+	cart, err := a.store.FindCart(c.UserContext(), session)
+	if err != nil || cart.ID == 0 {
+		return err
+	}
+	if typed == "none" {
+		return a.store.SetPlace(c.UserContext(), cart.ID, nil, nil)
+	}
+	var e6 [2]int
+	lat, lng, _ := strings.Cut(typed, ",")
+	for i, text := range []string{lat, lng} {
+		degrees, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(math.Abs(degrees) <= 180) {
+			return errBadForm
+		}
+		e6[i] = int(math.Round(degrees * 1e6))
+	}
+	err = a.store.SetPlace(c.UserContext(), cart.ID, &e6[0], &e6[1])
+	if errors.Is(err, models.ErrBadInput) {
+		return errBadForm
+	}
+	return err
 }
 
 // setExtras writes the coupon and tip as typed into the visitor's cart; both are right (checkExtras). changed says that the bill is another one.
@@ -296,7 +329,7 @@ func (a *App) isFirstTotal(c *fiber.Ctx, in payments.Checkout) (bool, error) {
 	if in.Way != "delivery" {
 		return false, nil
 	}
-	review, err := a.cashier.Review(c.UserContext(), in.Session, in.Way, "", in.Phone, nil, nil)
+	review, err := a.cashier.Review(c.UserContext(), in.Session, in.Way, "", in.Phone)
 	return err == nil && review.Quote.Digest() == in.Review, err
 }
 

@@ -82,3 +82,30 @@ func TestCheckoutExtras(t *testing.T) {
 	}
 	other.post("/checkout/extras", url.Values{"coupon": {"KESAR100"}, "price": {"1"}}).is(400)
 }
+
+// F: the browser's location counts for the distance when the customer gives it, is forgotten when asked, and no other form can set it.
+func TestCheckoutPlace(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	s.exec(`INSERT INTO delivery_zones (outlet_id, name, position, polygon, fee_paise) SELECT id, 'The lake side', 1, '[[12960000,77640000],[12960000,77650000],[12980000,77650000],[12980000,77640000]]', 700 FROM outlets`)
+	b := s.visitor()
+	b.put("samosa", 3)
+	b.extras("pin", "560066").is(200).shows("bill-delivery", "by PIN code")
+	for range 2 {
+		b.extras("pin", "560066", "place", "12.971900,77.641200").is(200).shows("bill-delivery", "₹7.00")
+	}
+	b.extras("pin", "560038").is(200).shows("bill-delivery", "₹7.00") // stays, the zone before the band
+	placed := b.review("pin", "560038")
+	b.send(ask{path: "/checkout", form: placed}).is(303)
+	if got := s.text(`SELECT delivery_paise FROM orders`); got != "700" {
+		t.Errorf("placed with a delivery of %s paise", got)
+	}
+	b.extras("pin", "560038", "place", "none").is(200).shows("bill-delivery", "₹29.00")
+	for _, nonsense := range []string{"91,0", "0,181", "1e300,0", "NaN,0", "12.9", ",", "here", "12.9,77.6,1"} {
+		b.extras("place", nonsense).is(400)
+	}
+	b.send(ask{path: "/checkout", form: b.review("place", "91,0")}).is(303) // Pay sets no place
+	if got := s.text(`SELECT count(*) FROM carts WHERE latitude_e6 IS NOT NULL`); got != "0" {
+		t.Errorf("%s carts know a place", got)
+	}
+}

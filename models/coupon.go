@@ -115,6 +115,24 @@ func (s *Store) takeCoupon(ctx context.Context, o *Order) error {
 	return nil
 }
 
+// SetPlace writes where the customer's browser is into the cart, in degrees × 10⁶; nil and nil forget it. A change is another bill, as with
+// SetExtras. Safe to repeat. Errors: ErrNotFound, ErrBadInput for no place on Earth.
+func (s *Store) SetPlace(ctx context.Context, cartID int64, latE6, lngE6 *int) error {
+	if (latE6 == nil) != (lngE6 == nil) || latE6 != nil && (abs(*latE6) > 90_000_000 || abs(*lngE6) > 180_000_000) {
+		return fmt.Errorf("%w: coordinates", ErrBadInput)
+	}
+	return s.InTx(ctx, func(tx *Store) error {
+		if _, err := tx.LockCart(ctx, cartID); err != nil {
+			return err
+		}
+		r := tx.exec(ctx, `UPDATE carts SET latitude_e6 = ?, longitude_e6 = ? WHERE id = ? AND (latitude_e6, longitude_e6) IS DISTINCT FROM (?::int, ?::int)`, latE6, lngE6, cartID, latE6, lngE6)
+		if r.Error != nil || r.RowsAffected == 0 {
+			return r.Error
+		}
+		return tx.touchCart(ctx, cartID)
+	})
+}
+
 // SetExtras writes a cart's coupon code and tip; neither is judged here, but for its shape. A change is another bill: the checkout key
 // goes. Safe to repeat: what is so already changes nothing. Errors: ErrNotFound, ErrBadInput.
 func (s *Store) SetExtras(ctx context.Context, cartID int64, coupon string, tip Paise) (changed bool, err error) {

@@ -325,8 +325,9 @@ var pinPattern = regexp.MustCompile(`^[1-9][0-9]{5}$`)
 const earthRadiusMetres = 6_371_009
 
 // FindDestination says how far a place is and whether the outlet delivers there: by the owner's list of PIN codes, else, where the
-// outlet's own position is known, by the straight line to the given coordinates (degrees × 10⁶). An empty pin without coordinates is
-// a place not known yet. How far the tariff reaches is for PriceCart to say.
+// outlet's own position is known, by the straight line to the given coordinates (degrees × 10⁶). The first of the owner's zones that holds
+// the place says what it costs, or that nothing is brought there. An empty pin without coordinates is a place not known yet. How far the
+// tariff reaches is for PriceCart to say.
 //
 // Errors: ErrNotFound for the outlet, ErrBadInput for what is no way, no PIN code or no place on Earth, or a pickup that is not offered.
 func (s *Store) FindDestination(ctx context.Context, outletID int64, way, pin string, latE6, lngE6 *int) (Destination, error) {
@@ -362,6 +363,21 @@ func (s *Store) FindDestination(ctx context.Context, outletID int64, way, pin st
 		to.DistanceMetres, to.Served = &metres, true
 	case pin == "":
 		to.Served = true // nothing says otherwise yet
+	}
+	if way == "pickup" || !row.OffersDelivery || pin == "" && !located {
+		return to, nil
+	}
+	zones, err := s.listZones(ctx, outletID, pin)
+	if err != nil {
+		return to, fmt.Errorf("zones of outlet %d: %w", outletID, err)
+	}
+	at := place{metres: to.DistanceMetres, located: located}
+	if located {
+		at.latE6, at.lngE6 = *latE6, *lngE6
+	}
+	if zone := matchZone(zones, at); zone != nil {
+		band := zone.band()
+		to.Band, to.Served = &band, zone.Served
 	}
 	return to, nil
 }

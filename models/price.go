@@ -48,12 +48,13 @@ type DeliveryBand struct {
 	TaxClass       string
 }
 
-// Destination is where a cart goes. For delivery, DistanceMetres nil means that the place is not known yet (no fee in the quote)
+// Destination is where a cart goes. For delivery, DistanceMetres and Band nil mean that the place is not known yet (no fee in the quote)
 // and Served false that the outlet does not deliver there.
 type Destination struct {
 	Way            string // delivery, pickup
 	PIN            string
 	DistanceMetres *int
+	Band           *DeliveryBand // of the zone the place lies in; nil: the nearest band of the tariff
 	Served         bool
 }
 
@@ -351,16 +352,21 @@ func worseMark(a, b string) string {
 	return a
 }
 
-// priceDelivery sets the quote's delivery fields from the nearest band that reaches the place.
+// priceDelivery sets the quote's delivery fields from the zone the place lies in, else from the nearest band that reaches it.
 func priceDelivery(bands []DeliveryBand, to Destination, q *Quote) (DeliveryBand, error) {
-	if to.DistanceMetres == nil {
+	if to.DistanceMetres == nil && to.Band == nil {
 		q.DeliveryKnown = false
 		if to.PIN != "" && !to.Served {
 			return DeliveryBand{}, &ErrDelivery{Why: "far", PIN: to.PIN}
 		}
 		return DeliveryBand{}, nil
 	}
-	at := slices.IndexFunc(bands, func(b DeliveryBand) bool { return *to.DistanceMetres <= b.UpToMetres })
+	at := 0
+	if to.Band != nil {
+		bands = []DeliveryBand{*to.Band}
+	} else {
+		at = slices.IndexFunc(bands, func(b DeliveryBand) bool { return *to.DistanceMetres <= b.UpToMetres })
+	}
 	if at < 0 || !to.Served {
 		q.DeliveryKnown = false
 		return DeliveryBand{}, &ErrDelivery{Why: "far", PIN: to.PIN}

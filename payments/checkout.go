@@ -31,8 +31,6 @@ type Checkout struct {
 	Line1       string
 	Line2       string
 	PIN         string
-	LatitudeE6  *int // of the browser's location, where the customer gave it
-	LongitudeE6 *int
 	Directions  string
 	Note        string
 	BuyerGSTIN  string // may be empty
@@ -50,7 +48,7 @@ type Review struct {
 }
 
 // Review prices a session's cart for a destination. phone (E.164) is whose use of a coupon counts, "" while it is not known. The error is the shop's fault, never the customer's: that is Problem.
-func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin, phone string, latitudeE6, longitudeE6 *int) (Review, error) {
+func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin, phone string) (Review, error) {
 	var r Review
 	var err error
 	if r.Cart, err = c.store.FindCart(ctx, session); err != nil {
@@ -64,7 +62,7 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin, 
 	if err != nil {
 		return r, err
 	}
-	if r.Destination, err = c.store.FindDestination(ctx, r.Cart.OutletID, way, pin, latitudeE6, longitudeE6); err != nil {
+	if r.Destination, err = c.store.FindDestination(ctx, r.Cart.OutletID, way, pin, r.Cart.LatitudeE6, r.Cart.LongitudeE6); err != nil {
 		return r, err
 	}
 	r.Schedule, r.Opening = offer.Schedule, offer.Schedule.At(offer.ReadAt)
@@ -97,7 +95,7 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 	if _, err := uuid.Parse(in.CheckoutKey); err != nil {
 		return nil, fmt.Errorf("checkout key: %w", models.ErrBadInput)
 	}
-	review, err := c.Review(ctx, in.Session, in.Way, in.PIN, in.Phone, in.LatitudeE6, in.LongitudeE6)
+	review, err := c.Review(ctx, in.Session, in.Way, in.PIN, in.Phone)
 	if err != nil {
 		return nil, err
 	}

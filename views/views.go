@@ -127,6 +127,7 @@ type CheckoutView struct {
 	Problem     error // PriceCart's error, nil when the bill can be paid
 	Opening     models.Opening
 	Form        CheckoutFields
+	Located     bool              // the browser's location is known
 	Errors      map[string]string // by field name, for people
 	Changed     string            // "": first look; "bill": ErrBillChanged; "details": ErrKeyReused
 	Was         *models.Quote     // the bill as it was shown, if it is known
