@@ -344,8 +344,9 @@ func (s *Store) FindDestination(ctx context.Context, outletID int64, way, pin st
 	var row struct {
 		Outlet       `gorm:"embedded"`
 		ListedMetres *int
+		HasZones     bool
 	}
-	if err := s.one(ctx, &row, `SELECT o.*, p.distance_metres AS listed_metres FROM outlets o
+	if err := s.one(ctx, &row, `SELECT o.*, p.distance_metres AS listed_metres, EXISTS (SELECT 1 FROM delivery_zones z WHERE z.outlet_id = o.id AND z.active) AS has_zones FROM outlets o
 		LEFT JOIN delivery_pins p ON p.outlet_id = o.id AND p.pin = ? WHERE o.id = ?`, pin, outletID); err != nil {
 		return to, fmt.Errorf("outlet %d: %w", outletID, err)
 	}
@@ -364,7 +365,7 @@ func (s *Store) FindDestination(ctx context.Context, outletID int64, way, pin st
 	case pin == "":
 		to.Served = true // nothing says otherwise yet
 	}
-	if way == "pickup" || !row.OffersDelivery || pin == "" && !located {
+	if way == "pickup" || !row.OffersDelivery || !row.HasZones || pin == "" && !located {
 		return to, nil
 	}
 	zones, err := s.listZones(ctx, outletID, pin)

@@ -210,3 +210,25 @@ func TestCheckoutUpdateLeavesTheFormAlone(t *testing.T) {
 		t.Errorf("hx-include=%q", attr(line, "hx-include"))
 	}
 }
+
+// C029: Enter in any field of the form presses its first button, in the order of the page: that is Apply, which shows the bill and pays nothing.
+func TestEnterPaysNothing(t *testing.T) {
+	root := parse(t, render(t, CheckoutPage(sampleCheckoutView())))
+	buttons := all(root, func(n *html.Node) bool {
+		if n.Data != "button" || attr(n, "type") != "" && attr(n, "type") != "submit" {
+			return false
+		}
+		if form := attr(n, "form"); form != "" {
+			return form == "checkout"
+		}
+		for _, up := range ancestors(n) {
+			if up.Data == "form" {
+				return attr(up, "id") == "checkout"
+			}
+		}
+		return false
+	})
+	if len(buttons) < 2 || attr(buttons[0], "formaction") != "/checkout/extras" {
+		t.Errorf("the first of %d buttons goes to %q", len(buttons), attr(buttons[0], "formaction"))
+	}
+}
