@@ -11,7 +11,7 @@ help: ## print this
 run: ## start the shop with everything it needs; Ctrl-C stops it all (ARGS=-once: no rebuilding on change)
 	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) run $(ARGS)
 
-test: ## set up what tests need and run every test: all packages, browser, race detector, fuzzing, models
+test: ## set up what tests need and run every test: all packages, browser, race detector, torture, fuzzing, models
 	@scripts/setup postgres browser npm spin && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test
 
 check: ## formatting, vet, staticcheck, generated files, migrations, arrows
@@ -23,17 +23,17 @@ e2e: ## run the browser tests alone
 race: ## run the money's tests under the race detector alone
 	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test race
 
-fuzz: ## fuzz each target, FUZZ_SECONDS=10 long
-	@scripts/setup && exec scripts/test fuzz
+fuzz: ## fuzz each target, FUZZ_SECONDS=8 long
+	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test fuzz
 
-sim: ## simulate customers and faults: SEED=1 ROUNDS=500
-	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test sim
+sim: ## torture the shop, docs/torture.md: SEED=1 ROUNDS=500 or FOR=1h
+	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) torture $(if $(SEED),-seed $(SEED)) $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(FOR),-for $(FOR))
+
+bench: ## measure, and print the table of docs/performance.md
+	@scripts/setup postgres && exec scripts/test bench
 
 model: ## check the protocol models with Spin, and find every mistake planted in them
 	@scripts/setup spin && exec scripts/model
-
-bench: ## run the benchmarks
-	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test bench
 
 gen: ## write *_templ.go from *.templ
 	@go tool templ generate

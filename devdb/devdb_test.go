@@ -621,3 +621,33 @@ func must[T any](v T, err error) T {
 	}
 	return v
 }
+
+// A tap writes down what is sent, once each, also when a statement is prepared once and run again; and it changes nothing.
+func TestTap(t *testing.T) {
+	t.Parallel()
+	address, tap := Tapped(t, URL(t))
+	db, err := sql.Open("pgx", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 2 {
+		var got int
+		if err := tx.QueryRowContext(t.Context(), "-- a name\nSELECT  $1::int + 1", n).Scan(&got); err != nil || got != n+1 {
+			t.Fatalf("%d, %v", got, err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := tap.Take(), []string{"begin", "SELECT $1::int + 1", "SELECT $1::int + 1", "commit"}; !slices.Equal(got, want) {
+		t.Errorf("sent %q, want %q", got, want)
+	}
+	if got := tap.Take(); len(got) != 0 {
+		t.Errorf("sent %q", got)
+	}
+}

@@ -53,7 +53,13 @@ func openShop(t testing.TB) *shop { return openShopWith(t, Config{PublicURL: pub
 
 func openShopWith(t testing.TB, cfg Config) *shop {
 	t.Helper()
-	store, err := models.Open(t.Context(), devdb.URL(t), 12)
+	return openShopAt(t, devdb.URL(t), cfg)
+}
+
+// openShopAt is openShopWith on a database that is there.
+func openShopAt(t testing.TB, database string, cfg Config) *shop {
+	t.Helper()
+	store, err := models.Open(t.Context(), database, 12)
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	_, err = store.LoadDemo(t.Context())

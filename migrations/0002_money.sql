@@ -49,7 +49,7 @@ CREATE TABLE orders (
   amount_paise    bigint NOT NULL CHECK (amount_paise >= 0),
   -- who and where, snapshots
   name            text NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
-  phone           text NOT NULL CHECK (phone ~ '^\+[0-9]{8,15}$'),
+  phone           text NOT NULL,                                                -- E.164
   email           text NOT NULL DEFAULT '',
   line1           text NOT NULL DEFAULT '',
   line2           text NOT NULL DEFAULT '',
@@ -57,6 +57,9 @@ CREATE TABLE orders (
   directions      text NOT NULL DEFAULT '',
   distance_metres int,
   note            text NOT NULL DEFAULT '' CHECK (length(note) <= 500),
+  buyer_gstin     text NOT NULL DEFAULT '' CHECK (buyer_gstin = '' OR buyer_gstin ~ '^[0-9]{2}[A-Z]{5}[0-9]{4}[A-Z][1-9A-Z]Z[0-9A-Z]$'),  -- for a tax invoice to a business
+  buyer_name      text NOT NULL DEFAULT '' CHECK (length(buyer_name) <= 120),   -- the business
+  coupon          text NOT NULL DEFAULT '',                                     -- whose discount it is
   outlet_name     text NOT NULL,
   prep_minutes    int NOT NULL,
   delivery_minutes int NOT NULL,
@@ -72,13 +75,16 @@ CREATE TABLE orders (
   next_check_at   timestamptz,                                                  -- when the sweep asks the gateway next; NULL: never again
   checks          int NOT NULL DEFAULT 0,
   last_checked_at timestamptz,
-  resolve_by      timestamptz,                                                  -- no limbo: by then the state is final
+  resolve_by      timestamptz,                                                  -- no limbo: by then next_action has happened; kept by triggers (0003)
+  next_action     text NOT NULL DEFAULT '' CHECK (next_action IN ('','ask_gateway','send_refund','refund_settles','staff_refunds')),
   placed_at       timestamptz NOT NULL DEFAULT shop_now(),
   CONSTRAINT orders_checkout_key_key UNIQUE (customer_id, checkout_key),
   CONSTRAINT orders_number_key UNIQUE (outlet_id, service_on, number),
   FOREIGN KEY (slot_id, outlet_id) REFERENCES kitchen_slots (id, outlet_id),
   CONSTRAINT orders_total_check CHECK (amount_paise = subtotal_paise - discount_paise + packaging_paise + delivery_paise
                                        + cgst_paise + sgst_paise + tip_paise + round_off_paise),
+  CONSTRAINT orders_coupon_check CHECK ((discount_paise > 0) = (coupon <> '')),
+  CONSTRAINT orders_tip_check CHECK (tip_paise <= 100000),
   CONSTRAINT orders_untaxed_check CHECK (tax_mode = 'regular' OR (cgst_paise = 0 AND sgst_paise = 0)),
   CONSTRAINT orders_nothing_check CHECK ((pays = 'nothing') = (amount_paise = 0)),
   CONSTRAINT orders_minimum_check CHECK (pays <> 'razorpay' OR amount_paise >= 100),
@@ -86,12 +92,15 @@ CREATE TABLE orders (
   CONSTRAINT orders_paid_at_check CHECK ((paid_payment_id IS NULL) <= (paid_at IS NULL OR pays = 'nothing') AND (status <> 'paid' OR paid_at IS NOT NULL)),
   CONSTRAINT orders_pending_check CHECK (status <> 'pending' OR next_check_at IS NOT NULL),
   CONSTRAINT orders_unpaid_check CHECK (status NOT IN ('pending','expired','due') OR paid_payment_id IS NULL),
+  CONSTRAINT orders_resolve_check CHECK ((resolve_by IS NULL) = (next_action = '')),
   CONSTRAINT orders_closed_check CHECK ((status IN ('cancelled','expired')) = (closed_at IS NOT NULL)),
   CONSTRAINT orders_reason_check CHECK ((status = 'cancelled') = (cancel_reason IS NOT NULL AND cancelled_by IS NOT NULL)),
+  CONSTRAINT orders_phone_check CHECK (phone ~ '^\+[0-9]{8,15}$' OR (phone = '' AND cancel_reason IS NOT DISTINCT FROM 'review')),
   CONSTRAINT orders_address_check CHECK (way = 'pickup' OR (line1 <> '' AND pin <> ''))
 );
 CREATE UNIQUE INDEX orders_one_pending_key ON orders (cart_id) WHERE status = 'pending';
 CREATE INDEX orders_due_check ON orders (next_check_at) WHERE next_check_at IS NOT NULL;
+CREATE INDEX orders_resolve_by ON orders (resolve_by) WHERE resolve_by IS NOT NULL;
 CREATE INDEX orders_customer ON orders (customer_id, id);
 CREATE INDEX orders_board ON orders (outlet_id, paid_at) WHERE status = 'paid';
 
@@ -109,6 +118,7 @@ CREATE TABLE order_items (                                  -- names and prices 
   options_price_paise bigint NOT NULL CHECK (options_price_paise >= 0),
   qty                 int NOT NULL CONSTRAINT order_items_qty_check CHECK (qty BETWEEN 1 AND 20),
   line_total_paise    bigint NOT NULL,
+  discount_paise      bigint NOT NULL DEFAULT 0 CHECK (discount_paise BETWEEN 0 AND line_total_paise),   -- its share of the bill's discount
   note                text NOT NULL DEFAULT '' CHECK (length(note) <= 200),
   PRIMARY KEY (order_id, line),
   CONSTRAINT order_items_total_check CHECK (line_total_paise = (unit_price_paise + options_price_paise) * qty)
@@ -237,6 +247,8 @@ CREATE TABLE payments (
 );
 CREATE UNIQUE INDEX payments_one_kept_key ON payments (order_id) WHERE disposition = 'kept';
 CREATE INDEX payments_order ON payments (order_id);
+CREATE INDEX payments_second ON payments (decided_at) WHERE reason = 'already_paid';
+CREATE INDEX payments_decided ON payments (decided_at) WHERE decided_at IS NOT NULL;
 
 ALTER TABLE orders ADD COLUMN kept text GENERATED ALWAYS AS (CASE WHEN paid_payment_id IS NULL THEN NULL ELSE 'kept' END) STORED;
 ALTER TABLE orders ADD CONSTRAINT orders_paid_payment_fkey FOREIGN KEY (paid_payment_id, id, kept) REFERENCES payments (id, order_id, disposition);
@@ -275,7 +287,9 @@ CREATE TABLE refunds (
   lease_token        uuid, lease_until timestamptz,
   last_error         text NOT NULL DEFAULT '',
   requested_at       timestamptz NOT NULL DEFAULT shop_now(),
+  hold_until         timestamptz,                                               -- not sent before: staff may look first (money no order of ours asked for)
   submitted_at       timestamptz, processed_at timestamptz, failed_at timestamptz,
+  UNIQUE (id, amount_paise),
   CONSTRAINT refunds_known_check CHECK (status NOT IN ('submitted','processed') OR razorpay_refund_id IS NOT NULL),
   CHECK ((lease_token IS NULL) = (lease_until IS NULL))
 );
@@ -284,20 +298,74 @@ CREATE INDEX refunds_payment ON refunds (payment_id);
 CREATE INDEX refunds_order ON refunds (order_id);
 CREATE INDEX refunds_due ON refunds (next_attempt_at) WHERE status IN ('requested','submitted');
 
+CREATE TABLE refund_shares (                                -- what of the bill a refund of a kept payment gives back; never changes
+  refund_id        uuid PRIMARY KEY,
+  subtotal_paise   bigint NOT NULL CHECK (subtotal_paise >= 0),
+  discount_paise   bigint NOT NULL CHECK (discount_paise >= 0 AND discount_paise <= subtotal_paise),
+  packaging_paise  bigint NOT NULL CHECK (packaging_paise >= 0),
+  delivery_paise   bigint NOT NULL CHECK (delivery_paise >= 0),
+  cgst_paise       bigint NOT NULL CHECK (cgst_paise >= 0),
+  sgst_paise       bigint NOT NULL CHECK (sgst_paise >= 0),
+  tip_paise        bigint NOT NULL CHECK (tip_paise >= 0),
+  round_off_paise  bigint NOT NULL CHECK (round_off_paise BETWEEN -100 AND 100),  -- the bill's, and the paisa no tax can be cut to
+  customer_fee_paise bigint NOT NULL CHECK (customer_fee_paise >= 0),           -- Razorpay's fee that the customer bore, when that went back too
+  amount_paise     bigint NOT NULL,
+  CONSTRAINT refund_shares_refund_fkey FOREIGN KEY (refund_id, amount_paise) REFERENCES refunds (id, amount_paise),
+  CONSTRAINT refund_shares_total_check CHECK (amount_paise = subtotal_paise - discount_paise + packaging_paise + delivery_paise + cgst_paise + sgst_paise
+                                              + tip_paise + round_off_paise + customer_fee_paise)
+);
+CREATE TABLE refund_share_taxes (                           -- the share's tax, by class
+  refund_id     uuid NOT NULL REFERENCES refund_shares,
+  tax_class     text NOT NULL,
+  taxable_paise bigint NOT NULL CHECK (taxable_paise >= 0),
+  cgst_paise    bigint NOT NULL CHECK (cgst_paise >= 0), sgst_paise bigint NOT NULL CHECK (sgst_paise >= 0),
+  PRIMARY KEY (refund_id, tax_class)
+);
+CREATE TABLE refund_share_lines (                           -- dishes that were given back by name
+  refund_id      uuid NOT NULL REFERENCES refund_shares,
+  order_id       bigint NOT NULL,
+  line           int NOT NULL,
+  qty            int NOT NULL CHECK (qty > 0),
+  discount_paise bigint NOT NULL CHECK (discount_paise >= 0),
+  PRIMARY KEY (refund_id, line),
+  FOREIGN KEY (order_id, line) REFERENCES order_items
+);
+
+CREATE TABLE settlement_items (                             -- what Razorpay says it paid out, line by line; append-only
+  entity_id      text PRIMARY KEY,                                              -- pay_…, rfnd_…, adj_…
+  kind           text NOT NULL,                                                 -- payment, refund, adjustment, …: Razorpay's word
+  settlement_id  text NOT NULL,
+  utr            text NOT NULL DEFAULT '',
+  amount_paise   bigint NOT NULL,                                               -- of the payment or refund
+  fee_paise      bigint NOT NULL,                                               -- Razorpay's, tax_paise included
+  tax_paise      bigint NOT NULL,
+  credit_paise   bigint NOT NULL,                                               -- to us
+  debit_paise    bigint NOT NULL,                                               -- from us
+  settled_at     timestamptz NOT NULL,
+  payment_id     bigint REFERENCES payments,
+  refund_id      uuid REFERENCES refunds,
+  recorded_at    timestamptz NOT NULL DEFAULT shop_now()
+);
+CREATE UNIQUE INDEX settlement_items_payment_key ON settlement_items (payment_id) WHERE kind = 'payment';
+CREATE UNIQUE INDEX settlement_items_refund_key ON settlement_items (refund_id) WHERE kind = 'refund';
+CREATE INDEX settlement_items_settled ON settlement_items (settled_at);
+
 CREATE TABLE ledger_txns (
   id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  kind     text NOT NULL CHECK (kind IN ('capture','refund_requested','refund_settled','refund_reversed')),
-  ref_type text NOT NULL CHECK (ref_type IN ('payment','refund')),
+  kind     text NOT NULL CHECK (kind IN ('capture','refund_requested','refund_settled','refund_reversed','settlement')),
+  ref_type text NOT NULL CHECK (ref_type IN ('payment','refund','settlement_item')),
   ref_id   text NOT NULL,
   at       timestamptz NOT NULL DEFAULT shop_now(),
   CONSTRAINT ledger_txns_ref_key UNIQUE (kind, ref_type, ref_id)
 );
 CREATE TABLE ledger_entries (                               -- double entry: + debit, − credit
   txn_id       bigint NOT NULL REFERENCES ledger_txns,
-  account      text NOT NULL CHECK (account IN ('gateway_clearing','sales','sales_returns','refunds_payable')),
+  account      text NOT NULL CHECK (account IN ('gateway_clearing','sales','sales_returns','output_cgst','output_sgst','tips','round_off','customer_fees',
+                                                'refunds_payable','gateway_fees','gateway_fee_tax','bank')),
   amount_paise bigint NOT NULL CHECK (amount_paise <> 0),
   PRIMARY KEY (txn_id, account)
 );
+CREATE INDEX ledger_entries_account ON ledger_entries (account);
 
 -- what we were told ----------------------------------------------------------
 CREATE TABLE webhook_events (
@@ -307,6 +375,7 @@ CREATE TABLE webhook_events (
   body_sha256     bytea NOT NULL,
   event_type      text NOT NULL,                                                -- verbatim: payment.captured
   body            bytea,                                                        -- raw bytes; stripped of personal fields on day 7, row gone on day 90
+  stripped_at     timestamptz,                                                  -- from then on body is only what is allowed to stay; body_sha256 is still of what came
   razorpay_payment_id text NOT NULL DEFAULT '', razorpay_order_id text NOT NULL DEFAULT '', razorpay_refund_id text NOT NULL DEFAULT '',
   order_ref       bigint,                                                       -- the order it turned out to be about
   status          text NOT NULL DEFAULT 'received' CHECK (status IN ('received','processed','ignored','dead')),
@@ -324,6 +393,35 @@ CREATE TABLE webhook_events (
 CREATE INDEX webhook_events_open ON webhook_events (next_attempt_at) WHERE status = 'received';
 CREATE INDEX webhook_events_order ON webhook_events (order_ref) WHERE order_ref IS NOT NULL;
 CREATE INDEX webhook_events_received ON webhook_events (received_at);
+CREATE INDEX webhook_events_unstripped ON webhook_events (received_at) WHERE stripped_at IS NULL;
+CREATE INDEX webhook_events_gateway_order ON webhook_events (razorpay_order_id);
+CREATE INDEX webhook_events_payment ON webhook_events (razorpay_payment_id);
+
+CREATE TABLE gateway_fetches (                              -- what the gateway answered about a payment, the first time each road heard it; append-only
+  id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at       timestamptz NOT NULL DEFAULT shop_now(),
+  order_id bigint NOT NULL REFERENCES orders,
+  razorpay_payment_id text NOT NULL,
+  via      text NOT NULL,                                                       -- the road, as payments.first_source
+  answer   text NOT NULL,                                                       -- its state at the gateway, in our words
+  CONSTRAINT gateway_fetches_answer_key UNIQUE (razorpay_payment_id, via, answer)
+);
+CREATE INDEX gateway_fetches_order ON gateway_fetches (order_id);
+
+CREATE TABLE disputes (                                     -- what a bank asks back on its customer's word
+  razorpay_dispute_id text PRIMARY KEY CHECK (razorpay_dispute_id ~ '^disp_[A-Za-z0-9]{10,20}$'),
+  payment_id     bigint NOT NULL REFERENCES payments,
+  order_id       bigint NOT NULL REFERENCES orders,
+  amount_paise   bigint NOT NULL CHECK (amount_paise >= 0),
+  deducted_paise bigint NOT NULL DEFAULT 0 CHECK (deducted_paise >= 0),         -- what it has cost: 0 unless lost
+  currency       text NOT NULL,
+  reason_code    text NOT NULL DEFAULT '', phase text NOT NULL DEFAULT '',
+  status         text NOT NULL CHECK (status <> ''),                            -- Razorpay's word: open, under_review, won, lost, closed
+  respond_by     timestamptz,                                                   -- NULL: Razorpay names no deadline
+  opened_at      timestamptz,                                                   -- by Razorpay's clock
+  recorded_at    timestamptz NOT NULL DEFAULT shop_now()
+);
+CREATE INDEX disputes_order ON disputes (order_id);
 
 CREATE TABLE payment_hints (                                -- a browser told us while the gateway was away: ask again
   razorpay_payment_id text PRIMARY KEY,
@@ -372,6 +470,7 @@ CREATE TABLE staff_tasks (                                  -- the attention lis
   closed_by bigint REFERENCES staff
 );
 CREATE UNIQUE INDEX staff_tasks_open_key ON staff_tasks (kind, ref) WHERE closed_at IS NULL;
+CREATE INDEX staff_tasks_order ON staff_tasks (order_id) WHERE order_id IS NOT NULL;
 
 CREATE TABLE audit (                                        -- who did what, append-only
   id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -386,7 +485,7 @@ CREATE INDEX audit_order ON audit (order_id) WHERE order_id IS NOT NULL;
 CREATE TABLE status_changes (                               -- history of orders, payments, refunds, tickets; append-only, written by triggers
   id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at         timestamptz NOT NULL DEFAULT shop_now(),
-  subject    text NOT NULL CHECK (subject IN ('order','payment','refund','fulfilment')),
+  subject    text NOT NULL CHECK (subject IN ('order','payment','refund','fulfilment','dispute')),
   subject_id text NOT NULL,
   order_id   bigint NOT NULL,
   was        text,                                                              -- NULL: made

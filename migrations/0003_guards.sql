@@ -43,10 +43,10 @@ CREATE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   THEN PERFORM refuse_edge('order', OLD.status, NEW.status); END IF;
   IF OLD.paid_payment_id IS NOT NULL AND (NEW.paid_payment_id, NEW.paid_at) IS DISTINCT FROM (OLD.paid_payment_id, OLD.paid_at) THEN PERFORM refuse_fact('order'); END IF;
   IF (NEW.public_id, NEW.token, NEW.number, NEW.service_on, NEW.outlet_id, NEW.slot_id, NEW.cart_id, NEW.customer_id, NEW.checkout_key, NEW.checkout_hash, NEW.mode, NEW.way, NEW.currency, NEW.tax_mode,
-      NEW.subtotal_paise, NEW.discount_paise, NEW.packaging_paise, NEW.delivery_paise, NEW.cgst_paise, NEW.sgst_paise, NEW.tip_paise, NEW.round_off_paise, NEW.amount_paise, NEW.pays, NEW.placed_at)
+      NEW.subtotal_paise, NEW.discount_paise, NEW.packaging_paise, NEW.delivery_paise, NEW.cgst_paise, NEW.sgst_paise, NEW.tip_paise, NEW.round_off_paise, NEW.amount_paise, NEW.coupon, NEW.pays, NEW.placed_at)
      IS DISTINCT FROM
      (OLD.public_id, OLD.token, OLD.number, OLD.service_on, OLD.outlet_id, OLD.slot_id, OLD.cart_id, OLD.customer_id, OLD.checkout_key, OLD.checkout_hash, OLD.mode, OLD.way, OLD.currency, OLD.tax_mode,
-      OLD.subtotal_paise, OLD.discount_paise, OLD.packaging_paise, OLD.delivery_paise, OLD.cgst_paise, OLD.sgst_paise, OLD.tip_paise, OLD.round_off_paise, OLD.amount_paise, OLD.pays, OLD.placed_at)
+      OLD.subtotal_paise, OLD.discount_paise, OLD.packaging_paise, OLD.delivery_paise, OLD.cgst_paise, OLD.sgst_paise, OLD.tip_paise, OLD.round_off_paise, OLD.amount_paise, OLD.coupon, OLD.pays, OLD.placed_at)
   THEN PERFORM refuse_fact('order'); END IF;
   IF OLD.status <> 'pending' AND (NEW.line1, NEW.line2, NEW.pin, NEW.distance_metres) IS DISTINCT FROM (OLD.line1, OLD.line2, OLD.pin, OLD.distance_metres) THEN PERFORM refuse_fact('order'); END IF;
   RETURN NEW;
@@ -57,6 +57,38 @@ CREATE TRIGGER orders_keep BEFORE DELETE ON orders FOR EACH ROW EXECUTE FUNCTION
 CREATE TRIGGER order_items_keep BEFORE UPDATE OR DELETE ON order_items FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER order_item_options_keep BEFORE UPDATE OR DELETE ON order_item_options FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER order_taxes_keep BEFORE UPDATE OR DELETE ON order_taxes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+-- No limbo: an order whose money is not at rest says what happens next and by when. Only these triggers write the two columns.
+-- +goose StatementBegin
+CREATE FUNCTION order_deadline(of_order bigint, status text, hold_expires_at timestamptz, OUT resolve_by timestamptz, OUT next_action text) LANGUAGE plpgsql STABLE AS $$ BEGIN
+  IF status = 'pending' THEN
+    resolve_by := hold_expires_at + interval '10 minutes'; next_action := 'ask_gateway'; RETURN;
+  END IF;
+  SELECT d.by, d.action INTO resolve_by, next_action FROM (
+      SELECT COALESCE(r.hold_until, r.requested_at) + interval '15 minutes' AS by, 'send_refund' AS action FROM refunds r WHERE r.order_id = of_order AND r.status = 'requested'
+      UNION ALL SELECT r.submitted_at + interval '10 days', 'refund_settles' FROM refunds r WHERE r.order_id = of_order AND r.status = 'submitted'
+      UNION ALL SELECT r.failed_at + interval '1 day', 'staff_refunds' FROM refunds r WHERE r.order_id = of_order AND r.status = 'failed' AND NOT EXISTS (SELECT 1 FROM refunds s WHERE s.retry_of = r.id)
+    ) d ORDER BY d.by LIMIT 1;
+  next_action := COALESCE(next_action, '');
+END $$;
+-- +goose StatementEnd
+
+-- +goose StatementBegin
+CREATE FUNCTION orders_deadline() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  SELECT d.resolve_by, d.next_action INTO NEW.resolve_by, NEW.next_action FROM order_deadline(NEW.id, NEW.status, NEW.hold_expires_at) d;
+  RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER orders_deadline BEFORE INSERT OR UPDATE OF status, hold_expires_at, resolve_by, next_action ON orders FOR EACH ROW EXECUTE FUNCTION orders_deadline();
+
+-- +goose StatementBegin
+CREATE FUNCTION refunds_deadline() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  UPDATE orders o SET resolve_by = d.resolve_by FROM orders s, order_deadline(s.id, s.status, s.hold_expires_at) d
+  WHERE o.id = NEW.order_id AND s.id = o.id AND (o.resolve_by, o.next_action) IS DISTINCT FROM (d.resolve_by, d.next_action);
+  RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER refunds_deadline AFTER INSERT OR UPDATE OF status, hold_until ON refunds FOR EACH ROW EXECUTE FUNCTION refunds_deadline();
 
 -- payments, gateway orders, tickets, refunds ---------------------------------------
 -- +goose StatementBegin
@@ -124,10 +156,27 @@ CREATE TRIGGER refunds_keep BEFORE DELETE ON refunds FOR EACH ROW EXECUTE FUNCTI
 
 CREATE TRIGGER ledger_txns_keep BEFORE UPDATE OR DELETE ON ledger_txns FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_entries_keep BEFORE UPDATE OR DELETE ON ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER refund_shares_keep BEFORE UPDATE OR DELETE ON refund_shares FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER refund_share_taxes_keep BEFORE UPDATE OR DELETE ON refund_share_taxes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER refund_share_lines_keep BEFORE UPDATE OR DELETE ON refund_share_lines FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER settlement_items_keep BEFORE UPDATE OR DELETE ON settlement_items FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER stock_movements_keep BEFORE UPDATE OR DELETE ON stock_movements FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER stock_holds_keep BEFORE DELETE ON stock_holds FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER audit_keep BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER gateway_fetches_keep BEFORE UPDATE OR DELETE ON gateway_fetches FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER disputes_keep BEFORE DELETE ON disputes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER status_changes_keep BEFORE UPDATE OR DELETE ON status_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+-- disputes ---------------------------------------------------------------------
+-- A stale answer of the gateway's never opens again what was decided.
+-- +goose StatementBegin
+CREATE FUNCTION disputes_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF OLD.status IN ('won', 'lost', 'closed') AND NEW.status NOT IN ('won', 'lost', 'closed') THEN PERFORM refuse_edge('dispute', OLD.status, NEW.status); END IF;
+  IF (NEW.razorpay_dispute_id, NEW.payment_id, NEW.order_id, NEW.recorded_at) IS DISTINCT FROM (OLD.razorpay_dispute_id, OLD.payment_id, OLD.order_id, OLD.recorded_at) THEN PERFORM refuse_fact('dispute'); END IF;
+  RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER disputes_guard BEFORE UPDATE ON disputes FOR EACH ROW EXECUTE FUNCTION disputes_guard();
 
 -- stock ------------------------------------------------------------------------
 -- +goose StatementBegin
@@ -172,6 +221,7 @@ BEGIN
     WHEN 'payment' THEN became := NEW.gw_status || COALESCE('/' || NEW.disposition, ''); subject_id := NEW.id; of_order := NEW.order_id;
       IF TG_OP = 'UPDATE' THEN was := OLD.gw_status || COALESCE('/' || OLD.disposition, ''); END IF;
     WHEN 'refund' THEN became := NEW.status; subject_id := NEW.id; of_order := NEW.order_id; IF TG_OP = 'UPDATE' THEN was := OLD.status; END IF;
+    WHEN 'dispute' THEN became := NEW.status; subject_id := NEW.razorpay_dispute_id; of_order := NEW.order_id; IF TG_OP = 'UPDATE' THEN was := OLD.status; END IF;
     WHEN 'fulfilment' THEN became := NEW.status; subject_id := NEW.order_id; of_order := NEW.order_id; IF TG_OP = 'UPDATE' THEN was := OLD.status; END IF;
   END CASE;
   IF was IS DISTINCT FROM became THEN
@@ -183,7 +233,24 @@ END $$;
 CREATE TRIGGER orders_history AFTER INSERT OR UPDATE OF status ON orders FOR EACH ROW EXECUTE FUNCTION record_status_change('order');
 CREATE TRIGGER payments_history AFTER INSERT OR UPDATE OF gw_status, disposition ON payments FOR EACH ROW EXECUTE FUNCTION record_status_change('payment');
 CREATE TRIGGER refunds_history AFTER INSERT OR UPDATE OF status ON refunds FOR EACH ROW EXECUTE FUNCTION record_status_change('refund');
+CREATE TRIGGER disputes_history AFTER INSERT OR UPDATE OF status ON disputes FOR EACH ROW EXECUTE FUNCTION record_status_change('dispute');
 CREATE TRIGGER fulfilments_history AFTER INSERT OR UPDATE OF status ON fulfilments FOR EACH ROW EXECUTE FUNCTION record_status_change('fulfilment');
+
+-- The shares of refunds that count: not taken back, and not failed with another in their place.
+CREATE VIEW counted_shares AS
+  SELECT r.payment_id, s.* FROM refund_shares s JOIN refunds r ON r.id = s.refund_id
+  WHERE r.status <> 'void' AND NOT (r.status = 'failed' AND EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of = r.id));
+
+-- Whoever looks at an order is told to look again by the database itself, at the commit that changed it: no writer can forget to.
+-- The channel and the topic are models.NotifyChannel's and models.OrderTopic's.
+-- +goose StatementBegin
+CREATE FUNCTION tell_order() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  PERFORM pg_notify('tiffin', 'order:' || NEW.order_id);
+  RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER status_changes_told AFTER INSERT ON status_changes FOR EACH ROW EXECUTE FUNCTION tell_order();
+CREATE TRIGGER payment_hints_told AFTER INSERT OR UPDATE OF done_at ON payment_hints FOR EACH ROW EXECUTE FUNCTION tell_order();
 
 -- true at COMMIT -----------------------------------------------------------------
 -- +goose StatementBegin
@@ -214,6 +281,7 @@ BEGIN
   SELECT * INTO o FROM orders WHERE id = of_order;
   IF o.subtotal_paise <> (SELECT COALESCE(sum(line_total_paise), 0) FROM order_items WHERE order_id = of_order)
      AND NOT (o.cancel_reason = 'review' AND o.paid_payment_id IS NULL) THEN PERFORM refuse_commit('order lines do not add up', of_order); END IF;
+  IF o.discount_paise <> (SELECT COALESCE(sum(discount_paise), 0) FROM order_items WHERE order_id = of_order) THEN PERFORM refuse_commit('order discounts do not add up', of_order); END IF;
   IF EXISTS (SELECT 1 FROM order_taxes WHERE order_id = of_order HAVING (COALESCE(sum(cgst_paise), 0), COALESCE(sum(sgst_paise), 0)) IS DISTINCT FROM (o.cgst_paise::numeric, o.sgst_paise::numeric)) THEN PERFORM refuse_commit('order taxes do not add up', of_order); END IF;
   RETURN NULL;
 END $$;
@@ -255,6 +323,42 @@ BEGIN
 END $$;
 -- +goose StatementEnd
 CREATE CONSTRAINT TRIGGER refunds_reserved AFTER INSERT OR UPDATE ON refunds DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refund_reserved();
+
+-- A refund of a kept payment says what of the bill it gives back, and all of them together never give back more of a part than was billed.
+-- +goose StatementBegin
+CREATE FUNCTION refund_shared() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE of_payment bigint; was text; s record; o orders; fee bigint; reserved bigint; captured bigint;
+BEGIN
+  SELECT p.id, p.disposition, p.customer_fee_paise, p.refund_reserved_paise, p.amount_paise INTO of_payment, was, fee, reserved, captured
+    FROM refunds r JOIN payments p ON p.id = r.payment_id WHERE r.id = COALESCE((to_jsonb(NEW)->>'refund_id')::uuid, (to_jsonb(NEW)->>'id')::uuid);
+  IF (was = 'kept') <> EXISTS (SELECT 1 FROM refund_shares WHERE refund_id = COALESCE((to_jsonb(NEW)->>'refund_id')::uuid, (to_jsonb(NEW)->>'id')::uuid))
+  THEN PERFORM refuse_commit('refund without its share of the bill', of_payment); END IF;
+  IF was <> 'kept' THEN RETURN NULL; END IF;
+  SELECT ord.* INTO o FROM orders ord JOIN payments p ON p.order_id = ord.id WHERE p.id = of_payment;
+  SELECT sum(subtotal_paise) AS subtotal, sum(discount_paise) AS discount, sum(packaging_paise) AS packaging, sum(delivery_paise) AS delivery, sum(cgst_paise) AS cgst,
+         sum(sgst_paise) AS sgst, sum(tip_paise) AS tip, sum(customer_fee_paise) AS customer_fee INTO s FROM counted_shares WHERE payment_id = of_payment;
+  IF s.subtotal > o.subtotal_paise OR s.discount > o.discount_paise OR s.packaging > o.packaging_paise OR s.delivery > o.delivery_paise OR s.cgst > o.cgst_paise OR s.sgst > o.sgst_paise
+     OR s.tip > o.tip_paise OR s.customer_fee > fee
+     OR (reserved >= captured - fee AND (s.subtotal, s.discount, s.packaging, s.delivery, s.cgst, s.sgst, s.tip) IS DISTINCT FROM
+         (o.subtotal_paise::numeric, o.discount_paise::numeric, o.packaging_paise::numeric, o.delivery_paise::numeric, o.cgst_paise::numeric, o.sgst_paise::numeric, o.tip_paise::numeric))
+  THEN PERFORM refuse_commit('refunds give back more than the bill', of_payment); END IF;
+  RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE CONSTRAINT TRIGGER refunds_shared AFTER INSERT OR UPDATE OF status ON refunds DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refund_shared();
+CREATE CONSTRAINT TRIGGER refund_shares_fit AFTER INSERT ON refund_shares DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refund_shared();
+
+-- A share's tax is the sum of its classes.
+-- +goose StatementBegin
+CREATE FUNCTION share_taxes_add_up() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF EXISTS (SELECT 1 FROM refund_shares s LEFT JOIN (SELECT refund_id, sum(cgst_paise) AS cgst, sum(sgst_paise) AS sgst FROM refund_share_taxes GROUP BY refund_id) t USING (refund_id)
+     WHERE s.refund_id = NEW.refund_id AND (s.cgst_paise, s.sgst_paise) IS DISTINCT FROM (COALESCE(t.cgst, 0)::bigint, COALESCE(t.sgst, 0)::bigint))
+  THEN RAISE EXCEPTION 'taxes of refund % do not add up', NEW.refund_id USING ERRCODE = '23514', CONSTRAINT = 'refund_share_taxes_do_not_add_up'; END IF;
+  RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE CONSTRAINT TRIGGER refund_shares_add_up AFTER INSERT ON refund_shares DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION share_taxes_add_up();
+CREATE CONSTRAINT TRIGGER refund_share_taxes_add_up AFTER INSERT ON refund_share_taxes DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION share_taxes_add_up();
 
 -- +goose StatementBegin
 CREATE FUNCTION order_complete() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -9,6 +9,8 @@ CREATE VIEW refund_totals AS
          COALESCE(sum(r.amount_paise) FILTER (WHERE r.status = 'failed' AND NOT EXISTS (SELECT 1 FROM refunds s WHERE s.retry_of = r.id)), 0)::bigint AS lost_paise
   FROM payments p LEFT JOIN refunds r ON r.payment_id = p.id GROUP BY p.id;
 
+CREATE INDEX webhook_events_dead ON webhook_events (id) WHERE status = 'dead';
+
 CREATE VIEW broken_invariants AS
 SELECT 'INV-1' AS inv, order_id, 'more than one kept payment' AS detail FROM payments WHERE disposition = 'kept' GROUP BY order_id HAVING count(*) > 1
 UNION ALL SELECT 'INV-2', o.id, 'kept ' || k.paise || ' of ' || o.amount_paise FROM orders o JOIN (SELECT order_id, sum(amount_paise - customer_fee_paise) AS paise FROM payments WHERE disposition = 'kept' GROUP BY order_id) k ON k.order_id = o.id WHERE k.paise <> o.amount_paise
@@ -27,12 +29,14 @@ UNION ALL SELECT 'INV-13', o.id, 'cancelled after paid, money kept or ticket liv
 UNION ALL SELECT 'INV-14', o.id, o.status || ' with kept payment or ticket' FROM orders o WHERE (o.status IN ('pending', 'expired') OR (o.status = 'cancelled' AND o.paid_payment_id IS NULL AND o.pays <> 'nothing'))
   AND (EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.disposition = 'kept') OR EXISTS (SELECT 1 FROM fulfilments f WHERE f.order_id = o.id))
 UNION ALL SELECT 'INV-15', order_id, 'order went ' || was || ' to ' || became FROM status_changes WHERE subject = 'order' AND was IS NOT NULL AND (was, became) NOT IN (('pending', 'paid'), ('pending', 'cancelled'), ('pending', 'expired'), ('paid', 'cancelled'), ('pending', 'due'), ('due', 'paid'), ('due', 'cancelled'))
-UNION ALL SELECT 'INV-16', o.id, 'bill does not add up' FROM orders o WHERE o.subtotal_paise <> (SELECT COALESCE(sum(line_total_paise), 0) FROM order_items i WHERE i.order_id = o.id)
-  OR o.cgst_paise <> (SELECT COALESCE(sum(cgst_paise), 0) FROM order_taxes t WHERE t.order_id = o.id) OR o.sgst_paise <> (SELECT COALESCE(sum(sgst_paise), 0) FROM order_taxes t WHERE t.order_id = o.id)
+UNION ALL SELECT 'INV-16', o.id, 'bill does not add up' FROM orders o
+  LEFT JOIN (SELECT order_id, sum(line_total_paise) AS lines, sum(discount_paise) AS discount FROM order_items GROUP BY order_id) i ON i.order_id = o.id
+  LEFT JOIN (SELECT order_id, sum(cgst_paise) AS cgst, sum(sgst_paise) AS sgst FROM order_taxes GROUP BY order_id) t ON t.order_id = o.id
+  WHERE (o.subtotal_paise <> COALESCE(i.lines, 0) AND o.cancel_reason IS DISTINCT FROM 'review') OR o.discount_paise <> COALESCE(i.discount, 0) OR o.cgst_paise <> COALESCE(t.cgst, 0) OR o.sgst_paise <> COALESCE(t.sgst, 0)
   OR o.amount_paise <> o.subtotal_paise - o.discount_paise + o.packaging_paise + o.delivery_paise + o.cgst_paise + o.sgst_paise + o.tip_paise + o.round_off_paise
 UNION ALL SELECT 'INV-17', min(id), 'two orders for one checkout key' FROM orders GROUP BY customer_id, checkout_key HAVING count(*) > 1
 UNION ALL SELECT 'INV-18', id, 'pending past its hold and ten minutes' FROM orders WHERE status = 'pending' AND hold_expires_at < shop_now() - interval '13 minutes'
-UNION ALL SELECT 'INV-20', g.order_id, g.razorpay_order_id || ' differs from its order' FROM gateway_orders g JOIN orders o ON o.id = g.order_id WHERE (g.amount_paise, g.currency) IS DISTINCT FROM (o.amount_paise, o.currency) OR g.receipt <> o.public_id || '-g' || g.generation
+UNION ALL SELECT 'INV-20', g.order_id, g.razorpay_order_id || ' differs from its order' FROM gateway_orders g JOIN orders o ON o.id = g.order_id WHERE (g.amount_paise, g.currency) IS DISTINCT FROM (o.amount_paise, o.currency) OR (g.receipt <> o.public_id || '-g' || g.generation AND o.cancel_reason IS DISTINCT FROM 'review')
 UNION ALL SELECT 'INV-21', order_id, 'more than one current gateway order' FROM gateway_orders WHERE state = 'current' GROUP BY order_id HAVING count(*) > 1
 UNION ALL SELECT 'INV-21', order_id, 'more gateway orders handed out than generations' FROM gateway_orders WHERE handed_out_at IS NOT NULL GROUP BY order_id HAVING count(*) > max(generation)
 UNION ALL SELECT 'INV-22', order_id, 'more than one live claim' FROM gateway_claims WHERE state IN ('open', 'unknown') GROUP BY order_id HAVING count(*) > 1
@@ -42,14 +46,24 @@ UNION ALL SELECT 'INV-26', order_id, 'refund ' || id || ' is ' || status || ' wi
 UNION ALL SELECT 'INV-28', r.order_id, 'failed refund ' || r.id || ' without successor or task' FROM refunds r WHERE r.status = 'failed' AND r.failed_at < shop_now() - interval '5 minutes'
   AND NOT EXISTS (SELECT 1 FROM refunds s WHERE s.retry_of = r.id) AND NOT EXISTS (SELECT 1 FROM staff_tasks t WHERE t.kind = 'refund_failed' AND t.ref = r.id::text)
 UNION ALL SELECT 'INV-29', NULL, 'ledger transaction ' || t.id || ' does not balance' FROM ledger_txns t LEFT JOIN ledger_entries e ON e.txn_id = t.id GROUP BY t.id HAVING count(e.txn_id) < 2 OR sum(e.amount_paise) <> 0
-UNION ALL SELECT 'INV-30', p.order_id, 'decided payment ' || p.id || ' not in the ledger' FROM payments p WHERE p.disposition IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ledger_txns t JOIN ledger_entries e ON e.txn_id = t.id AND e.account = 'gateway_clearing' AND e.amount_paise = p.amount_paise WHERE t.kind = 'capture' AND t.ref_type = 'payment' AND t.ref_id = p.id::text)
-UNION ALL SELECT 'INV-30', r.order_id, 'processed refund ' || r.id || ' not in the ledger' FROM refunds r WHERE r.status = 'processed' AND NOT EXISTS (SELECT 1 FROM ledger_txns t JOIN ledger_entries e ON e.txn_id = t.id AND e.account = 'gateway_clearing' AND e.amount_paise = -r.amount_paise WHERE t.kind = 'refund_settled' AND t.ref_id = r.id::text)
+UNION ALL SELECT 'INV-30', p.order_id, 'decided payment ' || p.id || ' not in the ledger' FROM payments p WHERE p.disposition IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ledger_txns t JOIN ledger_entries e ON e.txn_id = t.id WHERE e.account = 'gateway_clearing' AND e.amount_paise = p.amount_paise AND t.kind = 'capture' AND t.ref_type = 'payment' AND t.ref_id = p.id::text)
+UNION ALL SELECT 'INV-30', r.order_id, 'processed refund ' || r.id || ' not in the ledger' FROM refunds r WHERE r.status = 'processed' AND NOT EXISTS (SELECT 1 FROM ledger_txns t JOIN ledger_entries e ON e.txn_id = t.id WHERE e.account = 'gateway_clearing' AND e.amount_paise = -r.amount_paise AND t.kind = 'refund_settled' AND t.ref_type = 'refund' AND t.ref_id = r.id::text)
 UNION ALL SELECT 'INV-31', NULL, 'clearing is ' || a.ledger || ', payments say ' || a.rows FROM (SELECT (SELECT COALESCE(sum(amount_paise), 0) FROM ledger_entries WHERE account = 'gateway_clearing') AS ledger,
-  (SELECT COALESCE(sum(amount_paise), 0) FROM payments WHERE disposition IS NOT NULL) - (SELECT COALESCE(sum(amount_paise), 0) FROM refunds WHERE status = 'processed') AS rows) a WHERE a.ledger <> a.rows
+  (SELECT COALESCE(sum(amount_paise), 0) FROM payments WHERE disposition IS NOT NULL AND provider = 'razorpay') - (SELECT COALESCE(sum(amount_paise), 0) FROM refunds WHERE status = 'processed')
+  - (SELECT COALESCE(sum(credit_paise - debit_paise + fee_paise), 0) FROM settlement_items WHERE payment_id IS NOT NULL OR refund_id IS NOT NULL) AS rows) a WHERE a.ledger <> a.rows
 UNION ALL SELECT 'INV-32', NULL, 'refunds payable is ' || a.ledger || ', refunds say ' || a.rows FROM (SELECT -(SELECT COALESCE(sum(amount_paise), 0) FROM ledger_entries WHERE account = 'refunds_payable') AS ledger,
   (SELECT COALESCE(sum(amount_paise), 0) FROM refunds WHERE status IN ('requested', 'submitted')) + (SELECT COALESCE(sum(lost_paise), 0) FROM refund_totals) AS rows) a WHERE a.ledger <> a.rows
-UNION ALL SELECT 'INV-33', NULL, 'sales less returns is ' || a.ledger || ', payments say ' || a.rows FROM (SELECT -(SELECT COALESCE(sum(amount_paise), 0) FROM ledger_entries WHERE account IN ('sales', 'sales_returns')) AS ledger,
+UNION ALL SELECT 'INV-33', NULL, 'sales less returns is ' || a.ledger || ', payments say ' || a.rows FROM (SELECT -(SELECT COALESCE(sum(amount_paise), 0) FROM ledger_entries WHERE account IN ('sales', 'sales_returns', 'output_cgst', 'output_sgst', 'tips', 'round_off', 'customer_fees')) AS ledger,
   (SELECT COALESCE(sum(p.amount_paise - t.live_paise - t.lost_paise), 0) FROM payments p JOIN refund_totals t ON t.payment_id = p.id WHERE p.disposition = 'kept') AS rows) a WHERE a.ledger <> a.rows
+UNION ALL SELECT 'INV-33', NULL, l.account || ' is ' || l.paise || ', bills less refunds say ' || COALESCE(b.paise, 0) FROM (SELECT a.account, -COALESCE(sum(e.amount_paise), 0) AS paise
+    FROM (VALUES ('output_cgst'), ('output_sgst'), ('tips'), ('round_off'), ('customer_fees')) a (account) LEFT JOIN ledger_entries e USING (account) GROUP BY a.account) l
+  LEFT JOIN (SELECT v.account, sum(v.paise) AS paise FROM (
+      SELECT o.cgst_paise, o.sgst_paise, o.tip_paise, o.round_off_paise, p.customer_fee_paise FROM payments p JOIN orders o ON o.id = p.order_id WHERE p.disposition = 'kept'
+      UNION ALL SELECT -cgst_paise, -sgst_paise, -tip_paise, -round_off_paise, -customer_fee_paise FROM counted_shares) x,
+    LATERAL (VALUES ('output_cgst', x.cgst_paise), ('output_sgst', x.sgst_paise), ('tips', x.tip_paise), ('round_off', x.round_off_paise), ('customer_fees', x.customer_fee_paise)) v (account, paise) GROUP BY v.account) b USING (account)
+  WHERE l.paise <> COALESCE(b.paise, 0)
+UNION ALL SELECT 'INV-27', o.id, 'past its deadline of ' || o.resolve_by || ' (' || o.next_action || ') and nobody told' FROM orders o WHERE o.resolve_by < shop_now() - interval '5 minutes'
+  AND NOT EXISTS (SELECT 1 FROM staff_tasks t WHERE t.kind = 'overdue' AND t.order_id = o.id AND (t.closed_at IS NULL OR t.opened_at >= o.resolve_by))
 UNION ALL SELECT 'INV-35', NULL, 'stock of item ' || item_id || ' on ' || day FROM stock WHERE held < 0 OR sold < 0 OR held + sold > initial
 UNION ALL SELECT 'INV-36', NULL, 'stock of item ' || s.item_id || ' on ' || s.day || ' is not what the holds say' FROM stock s LEFT JOIN (SELECT item_id, day, COALESCE(sum(qty) FILTER (WHERE state = 'held'), 0) AS held, COALESCE(sum(qty) FILTER (WHERE state = 'committed'), 0) AS sold FROM stock_holds GROUP BY item_id, day) h USING (item_id, day)
   WHERE (s.held, s.sold) IS DISTINCT FROM (COALESCE(h.held, 0)::int, COALESCE(h.sold, 0)::int)
@@ -59,7 +73,8 @@ UNION ALL SELECT 'INV-37', h.order_id, 'hold is ' || h.state || ', order is ' ||
 UNION ALL SELECT 'INV-38', order_id, 'held past its expiry' FROM stock_holds WHERE state = 'held' AND expires_at < shop_now() - interval '8 minutes'
 UNION ALL SELECT 'INV-39', order_ref, 'event ' || event_id || ' dead without alert' FROM webhook_events WHERE status = 'dead' AND alerted_at IS NULL
 UNION ALL SELECT 'INV-41', order_id, 'letter ' || kind || ' twice' FROM outbox GROUP BY order_id, kind, ref HAVING count(*) > 1
-UNION ALL SELECT 'INV-42', order_ref, 'event body older than 90 days' FROM webhook_events WHERE received_at < shop_now() - interval '92 days';
+UNION ALL SELECT 'INV-43', order_ref, 'event body with personal fields after day 7' FROM webhook_events WHERE stripped_at IS NULL AND body IS NOT NULL AND received_at < (SELECT shop_now()) - interval '9 days'
+UNION ALL SELECT 'INV-42', order_ref, 'event body older than 90 days' FROM webhook_events WHERE received_at < (SELECT shop_now()) - interval '92 days';
 
 -- What must be over once faults have stopped and the sweeps have run.
 CREATE VIEW unsettled_money AS

@@ -28,6 +28,7 @@ type Refund struct {
 	NextAttemptAt    time.Time
 	LastError        string
 	RequestedAt      time.Time
+	HoldUntil        *time.Time // not sent before: staff may look first
 	SubmittedAt      *time.Time
 	ProcessedAt      *time.Time
 	FailedAt         *time.Time
@@ -36,8 +37,9 @@ type Refund struct {
 // createRefund stores one request and its job. The payment's reserve has been raised already, by a guarded UPDATE of the caller.
 // Safe to repeat with the same id. Inside InTx only.
 func (s *Store) createRefund(ctx context.Context, r Refund) error {
-	created := s.exec(ctx, `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by, speed, retry_of)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`, r.ID, r.PaymentID, r.OrderID, r.AmountPaise, r.Kind, r.Reason, r.RequestedBy, r.Speed, r.RetryOf)
+	created := s.exec(ctx, `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by, speed, retry_of, hold_until, next_attempt_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, COALESCE(?, shop_now())) ON CONFLICT (id) DO NOTHING`,
+		r.ID, r.PaymentID, r.OrderID, r.AmountPaise, r.Kind, r.Reason, r.RequestedBy, r.Speed, r.RetryOf, r.HoldUntil, r.HoldUntil)
 	if created.Error != nil {
 		return fmt.Errorf("refund of payment %d: %w", r.PaymentID, created.Error)
 	}
@@ -104,25 +106,206 @@ func (s *Store) returnKept(ctx context.Context, o Order, by, reason, speed strin
 	if rest <= 0 {
 		return nil
 	}
-	return s.requestRefund(ctx, o, p, rest, "cancel", reason, by, speed)
+	bill, done, err := s.billOf(ctx, o, p)
+	if err != nil {
+		return err
+	}
+	share, err := bill.ShareOfAmount(done, rest)
+	if err != nil {
+		return err
+	}
+	_, err = s.requestShare(ctx, o, p, share, Refund{Kind: "cancel", Reason: reason, RequestedBy: by, Speed: speed})
+	return err
 }
 
-func (s *Store) requestRefund(ctx context.Context, o Order, p Payment, amount Paise, kind, reason, by, speed string) error {
-	if err := s.reserve(ctx, p.ID, amount); err != nil {
+// Giving is what is asked to be given back of a kept payment: pieces of dishes by line of the bill, or an amount, or with neither all
+// that is left.
+type Giving struct {
+	Pieces      map[int]int
+	AmountPaise Paise
+}
+
+// ShareOf says what a refund would consist of now. Errors: ErrNotFound for an order nobody paid, ErrTooMuch, ErrBadInput, ErrTooSmall when it
+// or what it leaves is less than the gateway gives back.
+func (s *Store) ShareOf(ctx context.Context, orderID int64, g Giving) (share Bill, p Payment, err error) {
+	err = s.InTx(ctx, func(tx *Store) error {
+		_, p, share, err = tx.lockShare(ctx, orderID, g)
 		return err
+	})
+	return share, p, err
+}
+
+func (s *Store) lockShare(ctx context.Context, orderID int64, g Giving) (o Order, p Payment, share Bill, err error) {
+	if o, err = s.LockOrder(ctx, orderID); err != nil {
+		return o, p, share, err
 	}
-	id := uuid.NewSHA1(autoRefunds, fmt.Appendf(nil, "%s %s %d", kind, *p.RazorpayPaymentID, p.RefundReservedPaise)).String()
-	r := Refund{ID: id, PaymentID: p.ID, OrderID: o.ID, AmountPaise: amount, Kind: kind, Reason: reason, RequestedBy: by, Speed: speed}
+	if o.PaidPaymentID == nil {
+		return o, p, share, fmt.Errorf("order %d has no kept payment: %w", o.ID, ErrNotFound)
+	}
+	if p, err = s.LockPayment(ctx, *o.PaidPaymentID); err != nil {
+		return o, p, share, err
+	}
+	bill, done, err := s.billOf(ctx, o, p)
+	switch left := bill.Amount() - bill.CustomerFeePaise - done.Amount() + done.CustomerFeePaise; {
+	case err != nil:
+	case left <= 0 || g.AmountPaise > left:
+		err = fmt.Errorf("order %d has %d paise left: %w", o.ID, max(left, 0), ErrTooMuch)
+	case len(g.Pieces) > 0:
+		share, err = bill.ShareOfLines(done, g.Pieces)
+	case g.AmountPaise != 0:
+		share, err = bill.ShareOfAmount(done, g.AmountPaise)
+	default:
+		share, err = bill.ShareOfAmount(done, left)
+	}
+	if rest := p.AmountPaise - p.CustomerFeePaise - p.RefundReservedPaise - share.Amount(); err == nil && (share.Amount() < LeastPayablePaise || 0 < rest && rest < LeastPayablePaise) {
+		err = fmt.Errorf("%d paise of order %d, leaving %d: %w", share.Amount(), o.ID, rest, ErrTooSmall) // the gateway would refuse the one now, the other ever after
+	}
+	return o, p, share, err
+}
+
+// RequestRefund asks for a share of an order's money to go back, and leaves the order as it is. seen is what had been reserved for refunds
+// when the person decided: if that has changed, somebody else was faster, or the same form came twice, and nothing is done.
+// Errors: ErrBadMove for that; those of ShareOf.
+func (s *Store) RequestRefund(ctx context.Context, orderID int64, g Giving, seen Paise, by, reason, speed string) (r Refund, err error) {
+	err = s.InTx(ctx, func(tx *Store) error {
+		if err := tx.Act(ctx, by); err != nil {
+			return err
+		}
+		o, p, share, err := tx.lockShare(ctx, orderID, g)
+		if p.ID != 0 && p.RefundReservedPaise != seen {
+			return fmt.Errorf("order %d: %d paise are on their way back already, not %d: %w", orderID, p.RefundReservedPaise, seen, ErrBadMove)
+		}
+		if err != nil {
+			return err
+		}
+		if r, err = tx.requestShare(ctx, o, p, share, Refund{Kind: "staff", Reason: reason, RequestedBy: by, Speed: speed}); err != nil {
+			return err
+		}
+		return tx.Audit(ctx, by, "refund", &o.ID, fmt.Sprintf("%d paise: %s", r.AmountPaise, reason))
+	})
+	return r, err
+}
+
+// RetryRefund asks again for what a failed refund did not give back, by a person's word. Errors: ErrNotFound, ErrBadMove when it has not
+// failed or was asked for again already.
+func (s *Store) RetryRefund(ctx context.Context, refundID, by, speed string) error {
+	return s.InTx(ctx, func(tx *Store) error {
+		if err := tx.Act(ctx, by); err != nil {
+			return err
+		}
+		r, err := tx.FindRefund(ctx, refundID)
+		if err != nil {
+			return err
+		}
+		o, err := tx.LockOrder(ctx, r.OrderID)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.LockPayment(ctx, r.PaymentID); err != nil {
+			return err
+		}
+		err = tx.one(ctx, &r, `SELECT * FROM refunds f WHERE id = ?::uuid AND status = 'failed' AND NOT EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of = f.id) FOR UPDATE`, refundID)
+		if err == ErrNotFound {
+			return fmt.Errorf("refund %s is not waiting for anybody: %w", refundID, ErrBadMove)
+		}
+		if err != nil {
+			return err
+		}
+		r.Speed = speed
+		if err := tx.succeed(ctx, r); err != nil {
+			return err
+		}
+		if err := tx.exec(ctx, `UPDATE staff_tasks SET closed_at = shop_now() WHERE kind = ? AND ref = ? AND closed_at IS NULL`, TaskRefundFailed, r.ID).Error; err != nil {
+			return err
+		}
+		if err := tx.Audit(ctx, by, "retry_refund", &o.ID, r.ID); err != nil {
+			return err
+		}
+		return tx.Notify(ctx, OrderTopic(o.ID))
+	})
+}
+
+// requestShare reserves a share of a kept payment, stores the request with its job, and books it. r brings kind, reason, who and speed.
+// The id follows from what was reserved before, so one state of the payment leads to one request of a kind.
+func (s *Store) requestShare(ctx context.Context, o Order, p Payment, share Bill, r Refund) (Refund, error) {
+	r.AmountPaise, r.PaymentID, r.OrderID = share.Amount(), p.ID, o.ID
+	if err := s.reserve(ctx, p.ID, r.AmountPaise); err != nil {
+		return r, err
+	}
+	r.ID = uuid.NewSHA1(autoRefunds, fmt.Appendf(nil, "%s %s %d", r.Kind, *p.RazorpayPaymentID, p.RefundReservedPaise)).String()
 	if err := s.createRefund(ctx, r); err != nil {
+		return r, err
+	}
+	if err := s.bookShare(ctx, r, share); err != nil {
+		return r, err
+	}
+	if err := s.EnsureLetter(ctx, LetterRefundRequested, r.ID, o); err != nil {
+		return r, err
+	}
+	return r, s.Notify(ctx, OrderTopic(o.ID))
+}
+
+// bookShare stores what of the bill a refund gives back, and books that it is owed.
+func (s *Store) bookShare(ctx context.Context, r Refund, share Bill) error {
+	if err := s.saveShare(ctx, r, share); err != nil {
 		return err
 	}
-	if err := s.post(ctx, "refund_requested", "refund", id, amount, accountReturns, accountPayable); err != nil {
-		return err
+	return s.post(ctx, "refund_requested", "refund", r.ID, giveBack(share.Parts))
+}
+
+func (s *Store) saveShare(ctx context.Context, r Refund, share Bill) error {
+	p := share.Parts
+	if err := s.exec(ctx, `INSERT INTO refund_shares (refund_id, subtotal_paise, discount_paise, packaging_paise, delivery_paise, cgst_paise, sgst_paise, tip_paise, round_off_paise,
+			customer_fee_paise, amount_paise) VALUES (?::uuid, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (refund_id) DO NOTHING`,
+		r.ID, p.SubtotalPaise, p.DiscountPaise, p.PackagingPaise, p.DeliveryPaise, p.CGSTPaise, p.SGSTPaise, p.TipPaise, p.RoundOffPaise, p.CustomerFeePaise, p.Amount()).Error; err != nil {
+		return fmt.Errorf("share of refund %s: %w", r.ID, err)
 	}
-	if err := s.EnsureLetter(ctx, LetterRefundRequested, id, o); err != nil {
-		return err
+	for _, t := range share.Taxes {
+		if err := s.exec(ctx, `INSERT INTO refund_share_taxes (refund_id, tax_class, taxable_paise, cgst_paise, sgst_paise) VALUES (?::uuid, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			r.ID, t.TaxClass, t.TaxablePaise, t.CGSTPaise, t.SGSTPaise).Error; err != nil {
+			return fmt.Errorf("share of refund %s: %w", r.ID, err)
+		}
 	}
-	return s.Notify(ctx, OrderTopic(o.ID))
+	for _, l := range share.Lines {
+		if err := s.exec(ctx, `INSERT INTO refund_share_lines (refund_id, order_id, line, qty, discount_paise) VALUES (?::uuid, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			r.ID, r.OrderID, l.Line, l.Qty, l.DiscountPaise).Error; err != nil {
+			return fmt.Errorf("share of refund %s: %w", r.ID, err)
+		}
+	}
+	return nil
+}
+
+// billOf reads what a kept payment paid for, and what refunds that count have given back of it.
+func (s *Store) billOf(ctx context.Context, o Order, p Payment) (bill, done Bill, err error) {
+	bill.Parts = o.Parts()
+	bill.CustomerFeePaise = p.CustomerFeePaise
+	if err := s.read(ctx, &bill.Taxes, `SELECT tax_class, taxable_paise, cgst_bp, sgst_bp, cgst_paise, sgst_paise FROM order_taxes WHERE order_id = ? ORDER BY tax_class`, o.ID); err != nil {
+		return bill, done, err
+	}
+	if err := s.read(ctx, &bill.Lines, `SELECT line, tax_class, qty, line_total_paise AS total_paise, discount_paise FROM order_items WHERE order_id = ? ORDER BY line`, o.ID); err != nil {
+		return bill, done, err
+	}
+	done, err = s.shares(ctx, `payment_id = ?`, p.ID)
+	return bill, done, err
+}
+
+// shares sums the counted shares that where selects.
+func (s *Store) shares(ctx context.Context, where string, arg any) (sum Bill, err error) {
+	if err := s.one(ctx, &sum.Parts, `SELECT COALESCE(sum(subtotal_paise), 0)::bigint AS subtotal_paise, COALESCE(sum(discount_paise), 0)::bigint AS discount_paise,
+			COALESCE(sum(packaging_paise), 0)::bigint AS packaging_paise, COALESCE(sum(delivery_paise), 0)::bigint AS delivery_paise, COALESCE(sum(cgst_paise), 0)::bigint AS cgst_paise,
+			COALESCE(sum(sgst_paise), 0)::bigint AS sgst_paise, COALESCE(sum(tip_paise), 0)::bigint AS tip_paise, COALESCE(sum(round_off_paise), 0)::bigint AS round_off_paise,
+			COALESCE(sum(customer_fee_paise), 0)::bigint AS customer_fee_paise FROM counted_shares WHERE `+where, arg); err != nil {
+		return sum, err
+	}
+	if err := s.read(ctx, &sum.Taxes, `SELECT t.tax_class, x.cgst_bp, x.sgst_bp, sum(t.taxable_paise)::bigint AS taxable_paise, sum(t.cgst_paise)::bigint AS cgst_paise, sum(t.sgst_paise)::bigint AS sgst_paise
+		FROM refund_share_taxes t JOIN refunds r ON r.id = t.refund_id JOIN order_taxes x ON x.order_id = r.order_id AND x.tax_class = t.tax_class
+		WHERE t.refund_id IN (SELECT refund_id FROM counted_shares WHERE `+where+`) GROUP BY 1, 2, 3 ORDER BY 1`, arg); err != nil {
+		return sum, err
+	}
+	err = s.read(ctx, &sum.Lines, `SELECT l.line, i.tax_class, sum(l.qty)::int AS qty, sum((i.unit_price_paise + i.options_price_paise) * l.qty)::bigint AS total_paise, sum(l.discount_paise)::bigint AS discount_paise
+		FROM refund_share_lines l JOIN order_items i ON i.order_id = l.order_id AND i.line = l.line
+		WHERE l.refund_id IN (SELECT refund_id FROM counted_shares WHERE `+where+`) GROUP BY 1, 2 ORDER BY 1`, arg)
+	return sum, err
 }
 
 // RefundTask is a refund that this process may send now, and what it needs for it.
@@ -223,7 +406,7 @@ func (s *Store) RecordRefund(ctx context.Context, o Order, p Payment, seen SeenR
 	}
 	switch to {
 	case "processed":
-		if err := s.post(ctx, "refund_settled", "refund", r.ID, r.AmountPaise, accountPayable, accountClearing); err != nil {
+		if err := s.post(ctx, "refund_settled", "refund", r.ID, entries{accountPayable: r.AmountPaise, accountClearing: -r.AmountPaise}); err != nil {
 			return false, err
 		}
 		if err := s.EnsureLetter(ctx, LetterRefundProcessed, r.ID, o); err != nil {
@@ -231,7 +414,7 @@ func (s *Store) RecordRefund(ctx context.Context, o Order, p Payment, seen SeenR
 		}
 	case "failed":
 		if r.Status == "processed" { // it had been settled: the money is with the gateway again
-			if err := s.post(ctx, "refund_reversed", "refund", r.ID, r.AmountPaise, accountClearing, accountPayable); err != nil {
+			if err := s.post(ctx, "refund_reversed", "refund", r.ID, entries{accountClearing: r.AmountPaise, accountPayable: -r.AmountPaise}); err != nil {
 				return false, err
 			}
 		}
@@ -279,9 +462,21 @@ func (s *Store) succeedRefund(ctx context.Context, o Order, r Refund, why string
 	if !owed || tries > maxRefundTries {
 		return s.OpenTask(ctx, TaskRefundFailed, r.ID, &o.ID, fmt.Sprintf("Refund of %d paise failed: %s", r.AmountPaise, why))
 	}
+	return s.succeed(ctx, r)
+}
+
+// succeed makes the successor of a failed refund: the same money, the same share of the bill, a request of its own.
+func (s *Store) succeed(ctx context.Context, r Refund) error {
 	next := r
-	next.ID, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("retry "+r.ID)).String(), &r.ID
-	return s.createRefund(ctx, next)
+	next.ID, next.RetryOf, next.HoldUntil = uuid.NewSHA1(autoRefunds, []byte("retry "+r.ID)).String(), &r.ID, nil
+	share, err := s.shares(ctx, `refund_id = ?::uuid`, r.ID) // read while r still counts
+	if err != nil {
+		return err
+	}
+	if err := s.createRefund(ctx, next); err != nil || share.Amount() == 0 { // not kept: there is no bill to share
+		return err
+	}
+	return s.saveShare(ctx, next, share)
 }
 
 // importRefund stores a refund made outside: by a person in Razorpay's dashboard, or by Razorpay itself.
@@ -291,28 +486,63 @@ func (s *Store) importRefund(ctx context.Context, o Order, p Payment, seen SeenR
 	if taken, err := s.replaceLost(ctx, p, &r); taken || err != nil {
 		return r, err
 	}
-	free := p.AmountPaise - p.RefundReservedPaise
-	if free < seen.AmountPaise {
-		freed, err := s.voidRequested(ctx, p, seen.AmountPaise-free)
+	var rests []Refund
+	if free := p.AmountPaise - p.RefundReservedPaise; free < seen.AmountPaise {
+		freed, left, err := s.voidRequested(ctx, p, seen.AmountPaise-free)
 		if err != nil {
 			return r, err
 		}
 		p.RefundReservedPaise -= freed
+		rests = left
 	}
 	if err := s.exec(ctx, `UPDATE payments SET refund_reserved_paise = ? WHERE id = ?`, min(p.RefundReservedPaise+seen.AmountPaise, p.AmountPaise), p.ID).Error; err != nil {
 		return r, err
 	}
-	if err := s.exec(ctx, `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by) VALUES (?, ?, ?, ?, 'external', ?, 'razorpay') ON CONFLICT (id) DO NOTHING`,
-		r.ID, r.PaymentID, r.OrderID, r.AmountPaise, r.Reason).Error; err != nil {
-		return r, fmt.Errorf("import refund %s: %w", seen.RazorpayRefundID, err)
+	if err := s.insertExternal(ctx, r); err != nil {
+		return r, err
 	}
-	if p.IsKept() {
-		if err := s.post(ctx, "refund_requested", "refund", r.ID, r.AmountPaise, accountReturns, accountPayable); err != nil {
+	if !p.IsKept() {
+		for _, rest := range rests {
+			if err := s.createRefund(ctx, rest); err != nil {
+				return r, err
+			}
+		}
+		return r, nil
+	}
+	if err := s.createShare(ctx, o, p, r); err != nil {
+		return r, err
+	}
+	for _, rest := range rests {
+		if err := s.createRefund(ctx, rest); err != nil {
 			return r, err
 		}
-		return r, s.OpenTask(ctx, TaskRefundOutside, r.ID, &o.ID, fmt.Sprintf("A refund of %d paise was made outside the shop", r.AmountPaise))
+		if err := s.createShare(ctx, o, p, rest); err != nil {
+			return r, err
+		}
 	}
-	return r, nil
+	return r, s.OpenTask(ctx, TaskRefundOutside, r.ID, &o.ID, fmt.Sprintf("A refund of %d paise was made outside the shop", r.AmountPaise))
+}
+
+// insertExternal stores the row of a refund the gateway has carried out already: it needs no job.
+func (s *Store) insertExternal(ctx context.Context, r Refund) error {
+	if err := s.exec(ctx, `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by, retry_of) VALUES (?, ?, ?, ?, 'external', ?, 'razorpay', ?) ON CONFLICT (id) DO NOTHING`,
+		r.ID, r.PaymentID, r.OrderID, r.AmountPaise, r.Reason, r.RetryOf).Error; err != nil {
+		return fmt.Errorf("import refund %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// createShare works out and books the share of a refund whose row is there and whose amount somebody else decided.
+func (s *Store) createShare(ctx context.Context, o Order, p Payment, r Refund) error {
+	bill, done, err := s.billOf(ctx, o, p)
+	if err != nil {
+		return err
+	}
+	share, err := bill.ShareOfAmount(done, r.AmountPaise)
+	if err != nil {
+		return fmt.Errorf("refund %s: %w", r.ID, err)
+	}
+	return s.bookShare(ctx, r, share)
 }
 
 // replaceLost takes a refund made outside for the one of ours that failed and was put before a person: what that reserved and booked
@@ -328,20 +558,34 @@ func (s *Store) replaceLost(ctx context.Context, p Payment, r *Refund) (taken bo
 	if err != nil {
 		return false, err
 	}
-	rest := lost.AmountPaise - r.AmountPaise
-	if rest == 0 {
+	whole, err := s.shares(ctx, `refund_id = ?::uuid`, lost.ID) // read while lost still counts
+	if err != nil {
+		return false, err
+	}
+	next := lost
+	next.ID, next.AmountPaise, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("rest "+lost.ID)).String(), lost.AmountPaise-r.AmountPaise, &lost.ID
+	if next.AmountPaise == 0 {
 		r.RetryOf = &lost.ID
 	}
-	if err := s.exec(ctx, `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by, retry_of) VALUES (?, ?, ?, ?, 'external', ?, 'razorpay', ?) ON CONFLICT (id) DO NOTHING`,
-		r.ID, r.PaymentID, r.OrderID, r.AmountPaise, r.Reason, r.RetryOf).Error; err != nil {
-		return false, fmt.Errorf("import refund %s: %w", r.ID, err)
+	if err := s.insertExternal(ctx, *r); err != nil {
+		return false, err
 	}
-	if rest > 0 {
-		next := lost
-		next.ID, next.AmountPaise, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("rest "+lost.ID)).String(), rest, &lost.ID
-		return true, s.createRefund(ctx, next)
+	if next.AmountPaise > 0 {
+		if err := s.createRefund(ctx, next); err != nil {
+			return false, err
+		}
 	}
-	return true, nil
+	if !p.IsKept() {
+		return true, nil
+	}
+	part, err := whole.ShareOfAmount(Bill{}, r.AmountPaise) // of what was booked for the lost one, so nothing is booked anew
+	if err != nil {
+		return false, err
+	}
+	if err := s.saveShare(ctx, *r, part); err != nil || next.AmountPaise == 0 {
+		return true, err
+	}
+	return true, s.saveShare(ctx, next, whole.less(part))
 }
 
 // retryLost asks again for refunds that failed and that nothing has replaced: the whole order's money is owed now.
@@ -352,50 +596,46 @@ func (s *Store) retryLost(ctx context.Context, p Payment) error {
 		return err
 	}
 	for _, r := range lost {
-		next := r
-		next.ID, next.Kind, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("retry "+r.ID)).String(), "cancel", &r.ID
-		if err := s.createRefund(ctx, next); err != nil {
+		r.Kind = "cancel"
+		if err := s.succeed(ctx, r); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// voidRequested takes back requests of ours that were not sent yet, newest first, until at least amount is free, and asks anew for
-// what was voided too much. It returns by how much the reserve falls.
-func (s *Store) voidRequested(ctx context.Context, p Payment, amount Paise) (freed Paise, err error) {
+// voidRequested takes back requests of ours that were not sent yet, newest first, until at least amount is free. It returns by how much
+// the reserve falls, and what was voided too much: to be asked for anew when the refund that took their place is booked.
+func (s *Store) voidRequested(ctx context.Context, p Payment, amount Paise) (freed Paise, rests []Refund, err error) {
 	var open []Refund
 	if err := s.read(ctx, &open, `SELECT * FROM refunds WHERE payment_id = ? AND status = 'requested' ORDER BY requested_at DESC, id FOR UPDATE`, p.ID); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	for _, r := range open {
 		if freed >= amount {
 			break
 		}
-		if err := s.exec(ctx, `UPDATE refunds SET status = 'void', lease_token = NULL, lease_until = NULL WHERE id = ?::uuid AND status = 'requested'`, r.ID).Error; err != nil {
-			return freed, err
+		share, err := s.shares(ctx, `refund_id = ?::uuid`, r.ID)
+		if err != nil {
+			return freed, rests, err
 		}
-		if r.Kind != "auto" {
-			if err := s.post(ctx, "refund_reversed", "refund", r.ID, r.AmountPaise, accountPayable, accountReturns); err != nil {
-				return freed, err
+		if err := s.exec(ctx, `UPDATE refunds SET status = 'void', lease_token = NULL, lease_until = NULL WHERE id = ?::uuid AND status = 'requested'`, r.ID).Error; err != nil {
+			return freed, rests, err
+		}
+		if p.IsKept() {
+			if err := s.post(ctx, "refund_reversed", "refund", r.ID, giveBack(share.Parts).reversed()); err != nil {
+				return freed, rests, err
 			}
 		}
 		freed += r.AmountPaise
 		if rest := freed - amount; rest > 0 { // the outside refund took only a part of it
 			next := r
 			next.ID, next.AmountPaise, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("rest "+r.ID)).String(), rest, &r.ID
-			if err := s.createRefund(ctx, next); err != nil {
-				return freed, err
-			}
-			if r.Kind != "auto" {
-				if err := s.post(ctx, "refund_requested", "refund", next.ID, rest, accountReturns, accountPayable); err != nil {
-					return freed, err
-				}
-			}
+			rests = append(rests, next)
 			freed = amount
 		}
 	}
-	return freed, nil
+	return freed, rests, nil
 }
 
 // ListRefunds returns an order's refunds, oldest first.
@@ -414,4 +654,35 @@ func (s *Store) FindRefund(ctx context.Context, refundID string) (r Refund, err 
 func (s *Store) LockPayment(ctx context.Context, paymentID int64) (p Payment, err error) {
 	err = s.one(ctx, &p, `SELECT * FROM payments WHERE id = ? FOR UPDATE`, paymentID)
 	return p, err
+}
+
+// Returnable is a kept payment's bill and what of it was given back or is on its way: of its lines, what can still be named in a Giving.
+// Errors: ErrNotFound for an order nobody paid.
+func (s *Store) Returnable(ctx context.Context, orderID int64) (bill, done Bill, p Payment, err error) {
+	o, err := s.FindOrder(ctx, orderID)
+	if err != nil {
+		return bill, done, p, err
+	}
+	if o.PaidPaymentID == nil {
+		return bill, done, p, fmt.Errorf("order %d has no kept payment: %w", o.ID, ErrNotFound)
+	}
+	if err = s.one(ctx, &p, `SELECT * FROM payments WHERE id = ?`, *o.PaidPaymentID); err != nil {
+		return bill, done, p, err
+	}
+	bill, done, err = s.billOf(ctx, o, p)
+	return bill, done, p, err
+}
+
+// ListShares returns what of an order's bill each of its refunds gives back, by the refund's id. Refunds of money that was never kept have none.
+func (s *Store) ListShares(ctx context.Context, orderID int64) (map[string]Parts, error) {
+	var rows []struct {
+		RefundID string
+		Parts    `gorm:"embedded"`
+	}
+	err := s.read(ctx, &rows, `SELECT s.* FROM refund_shares s JOIN refunds r ON r.id = s.refund_id WHERE r.order_id = ?`, orderID)
+	shares := map[string]Parts{}
+	for _, row := range rows {
+		shares[row.RefundID] = row.Parts
+	}
+	return shares, err
 }

@@ -68,11 +68,11 @@ func (s *Store) lockHolds(ctx context.Context, orderID int64) (holds []hold, err
 // CommitHolds turns the order's holds into sales: its own ones even past their expiry, released ones when the portion is still there.
 // Otherwise nothing is changed and kept is false. Safe to repeat. Inside InTx only, under the order's row lock.
 func (s *Store) CommitHolds(ctx context.Context, orderID int64) (kept bool, err error) {
+	holds, err := s.lockHolds(ctx, orderID)
+	if err != nil || len(holds) == 0 {
+		return err == nil, err
+	}
 	err = s.savepoint(ctx, func(tx *Store) error {
-		holds, err := tx.lockHolds(ctx, orderID)
-		if err != nil {
-			return err
-		}
 		for _, h := range holds {
 			var sold int64
 			switch h.State {

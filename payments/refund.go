@@ -21,6 +21,18 @@ func (c *Cashier) CancelOrder(ctx context.Context, orderID int64, by, reason str
 	return &o, nil
 }
 
+// RequestRefund asks for a share of a paid order's money to go back, on a staff member's word; the order stays as it is. seen is what had
+// been reserved for refunds when that was decided, so the same form twice gives back once.
+// Errors: models.ErrBadMove when somebody was faster, models.ErrTooMuch, models.ErrTooSmall, models.ErrNotFound, models.ErrBadInput.
+func (c *Cashier) RequestRefund(ctx context.Context, orderID int64, g models.Giving, seen models.Paise, reason string, staffID int64) (models.Refund, error) {
+	return c.store.RequestRefund(ctx, orderID, g, seen, models.StaffActor(staffID), reason, c.settings.RefundSpeed)
+}
+
+// RetryRefund asks anew for a failed refund that waits for a person. Errors: models.ErrNotFound, models.ErrBadMove when it does not wait.
+func (c *Cashier) RetryRefund(ctx context.Context, refundID string, staffID int64) error {
+	return c.store.RetryRefund(ctx, refundID, models.StaffActor(staffID), c.settings.RefundSpeed)
+}
+
 // SendRefund asks the gateway to carry out one requested refund. The row leases itself to one sender; its id is both the idempotency
 // header and the receipt, so any number of sends give the money back once. After an answer that was lost, the gateway's list is read
 // first and ours adopted by its receipt; an empty list proves nothing, and the same request is simply sent again.

@@ -26,13 +26,21 @@ type shop struct {
 	cashier *Cashier
 	outlet  models.Outlet
 	offset  time.Duration // of the shop's clock
+
+	gatewayURL string
 }
 
 const webhookSecret = "test_webhook_secret_0001"
 
 func openShop(t testing.TB, options standin.Options) *shop {
 	t.Helper()
-	store, err := models.Open(t.Context(), devdb.URL(t), 12)
+	return openShopAt(t, devdb.URL(t), options)
+}
+
+// openShopAt is openShop on a database that is there.
+func openShopAt(t testing.TB, database string, options standin.Options) *shop {
+	t.Helper()
+	store, err := models.Open(t.Context(), database, 12)
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	_, err = store.LoadDemo(t.Context())
@@ -47,7 +55,7 @@ func openShop(t testing.TB, options standin.Options) *shop {
 	url, err := gateway.Start("127.0.0.1:0")
 	must(t, err)
 	t.Cleanup(func() { must(t, gateway.Close()) })
-	s := &shop{t: t, store: store, gateway: gateway, outlet: outlets[0]}
+	s := &shop{t: t, store: store, gateway: gateway, gatewayURL: url, outlet: outlets[0]}
 	s.setClock(noon)
 	s.cashier = s.another(url)
 	return s
@@ -163,7 +171,7 @@ func (c *customer) checkout() Checkout {
 	c.refresh()
 	in := Checkout{Session: c.session, CheckoutKey: key, Way: "delivery", Name: "Ananya Rao", Phone: "+919845012345", Email: "ananya@example.in",
 		Line1: "Flat 302, Lake View", Line2: "100 Feet Road", PIN: "560038"}
-	review, err := c.cashier.Review(c.t.Context(), c.session, in.Way, in.PIN, nil, nil)
+	review, err := c.cashier.Review(c.t.Context(), c.session, in.Way, in.PIN, in.Phone)
 	must(c.t, err)
 	in.Review = review.Quote.Digest()
 	return in
@@ -232,7 +240,7 @@ func (s *shop) receive(ctx context.Context, e standin.Event) error {
 // sweep runs every sweep once.
 func (s *shop) sweep() {
 	s.t.Helper()
-	for _, run := range []func(context.Context) (int, error){s.cashier.ResolveClaims, s.cashier.SweepEvents, s.cashier.Reconcile, s.cashier.SweepRefunds} {
+	for _, run := range []func(context.Context) (int, error){s.cashier.ResolveClaims, s.cashier.SweepEvents, s.cashier.Reconcile, s.cashier.SweepRefunds, s.store.WatchDeadlines} {
 		_, err := run(s.t.Context())
 		must(s.t, err)
 	}

@@ -16,6 +16,7 @@
 //	BoardPage(BoardView)        BoardColumns(BoardView)     fragment #board, to be morphed; carries #toast out of band when Notice is set
 //	StaffOrderPage(StaffOrderView)   StaffCancelPage(StaffCancelView)
 //	StaffMenuPage(StaffMenuView)     StaffDishRow(StaffDishView)       StaffAttentionPage(StaffAttentionView)
+//	StaffTimelinePage(StaffTimelineView)
 //	ErrorPage(ErrorView)        ErrorToast(ErrorView)       fragment for #toast
 //	ConfirmationMail, RefundMail, CancelledMail (MailView) (Letter, error)
 //
@@ -126,6 +127,7 @@ type CheckoutView struct {
 	Problem     error // PriceCart's error, nil when the bill can be paid
 	Opening     models.Opening
 	Form        CheckoutFields
+	Located     bool              // the browser's location is known
 	Errors      map[string]string // by field name, for people
 	Changed     string            // "": first look; "bill": ErrBillChanged; "details": ErrKeyReused
 	Was         *models.Quote     // the bill as it was shown, if it is known
@@ -136,6 +138,7 @@ type CheckoutView struct {
 // CheckoutFields are the fields as typed. They are kept through every error.
 type CheckoutFields struct {
 	Phone, Name, Email, Way, Line1, Line2, PIN, Directions, Note string
+	Coupon, Tip, TipOther, GSTIN, BuyerName                      string // Tip: whole rupees, or other
 }
 
 // PayView is the page between review and order. State is one of the Pay… constants.
@@ -236,6 +239,7 @@ type StaffOrderView struct {
 	Ticket   *models.Fulfilment
 	Payments []models.Payment
 	Refunds  []models.Refund
+	Disputes []models.Dispute
 	Events   []OrderEvent
 	History  []OrderChange
 	Notice   string // a conflict: what has changed meanwhile
@@ -253,7 +257,7 @@ type OrderEvent struct {
 // OrderChange is one line of an order's history.
 type OrderChange struct {
 	At      time.Time
-	Subject string // order, payment, refund, fulfilment
+	Subject string // order, payment, refund, ticket, dispute; or what somebody did
 	Was     string
 	Became  string
 	Actor   string

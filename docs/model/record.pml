@@ -64,7 +64,7 @@ inline check() { d_step { /* true at every commit */
 /* MoveOrder: a closed order gives its dishes back. */
 inline close(to) { status = to; hold = released }
 
-/* decide: whyReturn, CommitHolds, then KeepPayment or ReturnPayment. */
+/* decide: judge, CommitHolds, then KeepPayment or ReturnPayment. */
 inline decide(i) {
 	here[i] = captured;
 	if

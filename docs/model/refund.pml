@@ -189,7 +189,7 @@ refused:	x = 0; y = 0; z = 0; n = 0; m = 0; r = 0; to = none;
 	}
 }
 
-/* requestRefund: reserve, then the row and its job. */
+/* requestShare: reserve, then the row and its job. */
 inline request(k, a) {
 #ifdef REFUND_WITHOUT_RESERVATION
 	if :: decided == kept -> ask(k, a, 0) :: else fi
