@@ -248,6 +248,7 @@ func TestTheRestOfTheSchemasGuards(t *testing.T) {
 		{"a dispute forgotten", "paid", "disputes is append-only", dispute("won") + `; DELETE FROM disputes`},
 		{"a decided dispute opened again", "paid", "dispute lost -> open is not allowed", dispute("lost") + `; UPDATE disputes SET status = 'open'`},
 		{"a dispute of another order", "paid", "dispute facts are final", dispute("open") + `; UPDATE disputes SET order_id = order_id + 1`},
+		{"two browsers with one cookie", "pending", "sessions_token_key", `INSERT INTO sessions (token_hash, customer_id, expires_at) SELECT token_hash, customer_id, expires_at FROM sessions`},
 		{"one matter twice on the attention list", "paid", "staff_tasks_open_key", `INSERT INTO staff_tasks (kind, ref, detail) VALUES ('x', 'y', ''), ('x', 'y', '')`},
 	} {
 		err := rows[c.state].InTx(t.Context(), func(tx *Store) error {

@@ -33,8 +33,8 @@ const usage = `dev [-state folder] command
   migrate   bring the database of run up to this build's schema
   psql [argument …]
             open the database of run
-  mutants [-only name] [-list]
-            take each guard of mutants/guards.txt away, in a copy of the tree, and see that its test fails
+  mutants [-only name] [-new] [-list]
+            take each guard of mutants/guards.txt away, in a copy of the tree, see that its test fails, and note it in docs/mutants.md
 `
 
 func main() {

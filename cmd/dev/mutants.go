@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -28,6 +29,7 @@ var guardsText string
 // guard is one line of defence, how to take it away, and the test that must fail then.
 type guard struct {
 	name    string
+	kind    string // what it is: unique key, CHECK, trigger, lock, …
 	promise string // what it keeps true, in words
 	edits   []edit
 	test    guardTest
@@ -43,12 +45,15 @@ type guardTest struct {
 }
 
 func (t guardTest) String() string {
-	s := t.file + ": " + t.function
+	s := t.whole()
 	for _, part := range t.parts {
 		s += fmt.Sprintf(" %q", part)
 	}
 	return s
 }
+
+// whole names the test without its parts.
+func (t guardTest) whole() string { return t.file + ": " + t.function }
 
 // pattern is what -test.run wants; testing writes a subtest's spaces as underlines.
 func (t guardTest) pattern() string {
@@ -79,13 +84,14 @@ func (t guardTest) failedIn(said string) bool {
 
 var (
 	died      = regexp.MustCompile(`(?m)^(panic|fatal error): `) // the time limit is a panic too
+	noSchema  = regexp.MustCompile(`migrations: (read|apply|job queue): `)
 	testLine  = regexp.MustCompile(`^([a-z0-9_/]+_test\.go): ((?:Test|Fuzz)\w+)((?: "[^"]+")*)$`)
 	quotation = regexp.MustCompile(`"([^"]+)"`)
 )
 
 // readGuards takes the table apart. Errors name the line.
 func readGuards(text string) (guards []guard, err error) {
-	var file string
+	var file, kind string
 	var was, becomes []string
 	finish := func() error { // the edit that the lines before made
 		if len(was) == 0 && len(becomes) == 0 {
@@ -114,8 +120,10 @@ func readGuards(text string) (guards []guard, err error) {
 			failed = finish()
 			switch {
 			case strings.TrimSpace(line) == "" || word == "#":
+			case word == "kind": // of the guards from here on
+				kind = rest
 			case word == "guard":
-				guards, file = append(guards, guard{name: rest}), ""
+				guards, file = append(guards, guard{name: rest, kind: kind}), ""
 			case len(guards) == 0:
 				failed = errors.Join(failed, errors.New("the first word is guard"))
 			case word == "keeps":
@@ -177,7 +185,8 @@ func mutants(ctx context.Context, args []string) (err error) {
 	flags.SetOutput(os.Stderr)
 	flags.Usage = func() {}
 	only := flags.String("only", "", "only guards whose name contains this")
-	list := flags.Bool("list", false, "print the table of docs/mutants.md instead")
+	list := flags.Bool("list", false, "print the table instead")
+	missing := flags.Bool("new", false, "only guards that docs/mutants.md has no row of: added, changed, or not caught the last time")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
 		return errUsage
 	}
@@ -185,16 +194,25 @@ func mutants(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	guards = slices.DeleteFunc(guards, func(g guard) bool { return !strings.Contains(g.name, *only) })
+	page, err := os.ReadFile(mutantsPage)
+	if err != nil {
+		return err
+	}
+	guards = slices.DeleteFunc(guards, func(g guard) bool {
+		return !strings.Contains(g.name, *only) || *missing && g.rowOn(string(page)) != ""
+	})
 	if len(guards) == 0 {
 		return fmt.Errorf("no guard's name contains %q", *only)
 	}
 	if *list {
 		for _, g := range guards {
-			fmt.Println(g.row())
+			fmt.Println(cmp.Or(g.rowOn(string(page)), g.row()+" not caught |"))
 		}
 		return nil
 	}
+	slices.SortStableFunc(guards, func(a, b guard) int { // the quick ones first
+		return cmp.Compare(a.builds(), b.builds())
+	})
 	db, err := devdb.StartThrowaway(ctx)
 	if err != nil {
 		return err
@@ -205,10 +223,48 @@ func mutants(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(hunt.folder)) }()
+	hunt.page = mutantsPage
 	return hunt.all(ctx, guards)
 }
 
-// row is the guard's line in docs/mutants.md.
+// mutantsPage is where it is written down which guards were caught: one row each, from the last run.
+const mutantsPage = "docs/mutants.md"
+
+// rowOn is the guard's line on the page; "" when it has none that fits the guard as it is now.
+func (g guard) rowOn(page string) string {
+	for _, line := range strings.Split(page, "\n") {
+		if strings.HasPrefix(line, g.row()) {
+			return line
+		}
+	}
+	return ""
+}
+
+// note writes the guard's row on the page, or takes it away when it was not caught. Rows stand in the table's order, below the dashes, and end the page.
+func note(page string, all []guard, g guard, row string) string {
+	lines := strings.Split(strings.TrimRight(page, "\n"), "\n")
+	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "| "+g.name+" | ") })
+	if row != "" {
+		before := map[string]bool{}
+		for _, other := range all {
+			if other.name == g.name {
+				break
+			}
+			before[other.name] = true
+		}
+		at := len(lines)
+		for n := len(lines) - 1; n >= 0 && strings.HasPrefix(lines[n], "| ") && !strings.HasPrefix(lines[n], "| ---"); n-- {
+			if name, _, _ := strings.Cut(strings.TrimPrefix(lines[n], "| "), " | "); before[name] {
+				break
+			}
+			at = n
+		}
+		lines = slices.Insert(lines, at, row)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// row begins the guard's line on the page; the seconds of the last run end it.
 func (g guard) row() string {
 	var files []string
 	for _, e := range g.edits {
@@ -216,7 +272,7 @@ func (g guard) row() string {
 			files = append(files, file)
 		}
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s |", g.name, g.promise, strings.Join(files, ", "), g.test)
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |", g.name, g.kind, g.promise, strings.Join(files, ", "), g.test)
 }
 
 // hunt is a copy of the tree in which guards are taken away.
@@ -225,6 +281,7 @@ type hunt struct {
 	tree   string // the copy
 	env    []string
 	out    io.Writer
+	page   string            // where caught guards are written down; "" nowhere
 	passes map[string]string // a test's file and function → what it said when it failed with every guard in place; "" passed
 }
 
@@ -244,7 +301,37 @@ func newHunt(ctx context.Context, root string, out io.Writer, env []string) (*hu
 			return nil, errors.Join(err, os.RemoveAll(folder))
 		}
 	}
+	if err := h.schemaFromDisk(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(folder))
+	}
 	return h, nil
+}
+
+// schemaFromDisk lets the copy's tests read the migrations when they run, not when they are built: another schema needs no other program.
+func (h *hunt) schemaFromDisk() error {
+	folder := filepath.Join(h.tree, "migrations")
+	file := filepath.Join(folder, "migrations.go")
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // another tree: one of a test
+	}
+	for _, e := range []edit{{file, `"embed"`, `"os"`}, {file, "//go:embed *.sql\nvar Files embed.FS", fmt.Sprintf("var Files = os.DirFS(%q)", folder)}} {
+		if err != nil {
+			return err
+		}
+		var changed string
+		changed, err = e.apply(string(text))
+		text = []byte(changed)
+	}
+	return errors.Join(err, os.WriteFile(file, text, 0o644))
+}
+
+// builds is how many programs have to be built for the guard to be taken away: none when only the schema is changed.
+func (g guard) builds() int {
+	if slices.ContainsFunc(g.edits, func(e edit) bool { return path.Ext(e.file) != ".sql" }) {
+		return 1
+	}
+	return 0
 }
 
 func (h *hunt) copy(root, name string) error {
@@ -276,18 +363,41 @@ func (h *hunt) all(ctx context.Context, guards []guard) error {
 			return err
 		}
 	}
+	table, err := readGuards(guardsText)
+	if err != nil {
+		return err
+	}
 	began, caught := time.Now(), 0
 	for _, g := range guards {
 		since := time.Now()
-		verdict, said, err := h.take(ctx, g)
+		verdict, said, err := isVain, h.passes[g.test.whole()], error(nil)
+		if _, ran := h.passes[g.test.whole()]; !ran {
+			said, err = h.before(ctx, g.test, guards)
+			since = time.Now()
+		}
+		if err == nil && said == "" {
+			verdict, said, err = h.take(ctx, g)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
-		fmt.Fprintf(h.out, "%-9s %-58s %5.1f s  %s\n", verdict, g.name, time.Since(since).Seconds(), g.test)
+		took, row := time.Since(since).Seconds(), ""
+		fmt.Fprintf(h.out, "%-9s %-58s %5.1f s  %s\n", verdict, g.name, took, g.test)
 		if verdict == isCaught {
 			caught++
+			row = fmt.Sprintf("%s %.0f |", g.row(), took)
 		} else {
 			fmt.Fprintln(h.out, said)
+		}
+		if h.page == "" {
+			continue
+		}
+		text, err := os.ReadFile(h.page)
+		if err == nil {
+			err = os.WriteFile(h.page, []byte(note(string(text), table, g, row)), 0o644)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	fmt.Fprintf(h.out, "mutants: %d guards taken away, %d caught, %d not, in %s\n", len(guards), caught, len(guards)-caught, time.Since(began).Round(time.Second))
@@ -305,24 +415,31 @@ const (
 	isVain     = "VAIN"     // its test fails with the guard in place, or for another reason than its own: a panic, the time limit, what stands before it
 )
 
-// take does one guard: its test passes first, then the guard goes, the package still compiles, the test fails, and the guard comes back.
+// before runs a test with every guard in place, only those of its parts that guards need; said is why it is of no use, "" if it passes.
+func (h *hunt) before(ctx context.Context, t guardTest, guards []guard) (said string, err error) {
+	if said, err = h.build(ctx, t, h.whole(t)); err == nil && said == "" {
+		needed := guardTest{file: t.file, function: t.function}
+		for _, g := range guards {
+			if g.test.whole() != t.whole() {
+				continue
+			}
+			if len(g.test.parts) == 0 {
+				needed.parts = nil
+				break
+			}
+			needed.parts = append(needed.parts, g.test.parts...)
+		}
+		var ok bool
+		if ok, said, err = h.run(ctx, needed, h.whole(t)); ok {
+			said = ""
+		}
+	}
+	h.passes[t.whole()] = said
+	return said, err
+}
+
+// take does one guard: it goes, the package still compiles, its test fails, and it comes back.
 func (h *hunt) take(ctx context.Context, g guard) (verdict, said string, failed error) {
-	whole := g.test.file + " " + g.test.function
-	if _, ran := h.passes[whole]; !ran {
-		if said, err := h.build(ctx, g.test); err != nil || said != "" {
-			return isBroken, said, err
-		}
-		ok, said, err := h.run(ctx, g.test, "^"+g.test.function+"$")
-		if err != nil {
-			return "", "", err
-		}
-		if h.passes[whole] = said; ok {
-			h.passes[whole] = ""
-		}
-	}
-	if said := h.passes[whole]; said != "" {
-		return isVain, said, nil
-	}
 	texts, err := g.without(h.tree)
 	if err != nil {
 		return "", "", err
@@ -338,13 +455,19 @@ func (h *hunt) take(ctx context.Context, g guard) (verdict, said string, failed 
 			return "", "", err
 		}
 	}
-	if said, err := h.build(ctx, g.test); err != nil || said != "" {
-		return isBroken, said, err
+	program := h.whole(g.test)
+	if g.builds() > 0 {
+		program = filepath.Join(h.folder, "mutant")
+		if said, err := h.build(ctx, g.test, program); err != nil || said != "" {
+			return isBroken, said, err
+		}
 	}
-	ok, said, err := h.run(ctx, g.test, g.test.pattern())
+	ok, said, err := h.run(ctx, g.test, program)
 	switch {
 	case err != nil:
 		return "", "", err
+	case noSchema.MatchString(said):
+		return isBroken, said, nil
 	case ok:
 		return isSurvivor, said, nil
 	case !g.test.failedIn(said):
@@ -353,9 +476,17 @@ func (h *hunt) take(ctx context.Context, g guard) (verdict, said string, failed 
 	return isCaught, said, nil
 }
 
-// build compiles a test's package; said is the compiler's complaint.
-func (h *hunt) build(ctx context.Context, t guardTest) (said string, err error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", filepath.Join(h.folder, "test"), "./"+path.Dir(t.file))
+// whole names the program of a test's package with every guard in place.
+func (h *hunt) whole(t guardTest) string {
+	return filepath.Join(h.folder, "whole_"+strings.ReplaceAll(path.Dir(t.file), "/", "_"))
+}
+
+// build compiles a test's package into program; said is the compiler's complaint.
+func (h *hunt) build(ctx context.Context, t guardTest, program string) (said string, err error) {
+	if _, err := os.Stat(program); err == nil && program == h.whole(t) {
+		return "", nil
+	}
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-ldflags=-s -w", "-o", program, "./"+path.Dir(t.file))
 	cmd.Dir, cmd.Env = h.tree, h.env
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && ctx.Err() == nil {
@@ -364,9 +495,9 @@ func (h *hunt) build(ctx context.Context, t guardTest) (said string, err error) 
 	return "", err
 }
 
-// run runs the compiled tests that match the pattern, in their own folder as go test does.
-func (h *hunt) run(ctx context.Context, t guardTest, pattern string) (ok bool, said string, err error) {
-	cmd := exec.CommandContext(ctx, filepath.Join(h.folder, "test"), "-test.run", pattern, "-test.timeout", "3m", "-test.paniconexit0")
+// run runs those tests of program that t names, in their own folder as go test does.
+func (h *hunt) run(ctx context.Context, t guardTest, program string) (ok bool, said string, err error) {
+	cmd := exec.CommandContext(ctx, program, "-test.run", t.pattern(), "-test.timeout", "3m", "-test.paniconexit0")
 	cmd.Dir, cmd.Env = filepath.Join(h.tree, path.Dir(t.file)), h.env
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && ctx.Err() == nil {
