@@ -1,7 +1,9 @@
 package payments
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"tiffin/models"
 	"tiffin/razorpay/standin"
@@ -28,4 +30,27 @@ func TestCancellingOwesWhatFailed(t *testing.T) {
 	}
 	s.sharesAddUp()
 	s.settled()
+}
+
+// S2.40, S2.41: when the answer to a create is lost, whoever presses Pay next waits for a look at the gateway instead of creating another one.
+func TestALostAnswerCreatesOnce(t *testing.T) {
+	t.Parallel()
+	c := openShop(t, standin.Options{}).newCustomer().add("samosa", 2)
+	o := c.place()
+	c.gateway.Inject(standin.Fault{Method: "POST", Path: "/v1/orders", Kind: standin.Drop, Times: 1})
+	for range 3 {
+		if id, err := c.cashier.OpenGatewayOrder(t.Context(), o); !errors.Is(err, models.ErrPreparing) {
+			t.Errorf("%q is given out before anybody looked: %v", id, err)
+		}
+	}
+	for range 12 {
+		c.advance(15 * time.Second)
+		_, err := c.cashier.ResolveClaims(t.Context())
+		must(t, err)
+	}
+	id, err := c.cashier.OpenGatewayOrder(t.Context(), o)
+	if orders := c.gateway.Books().Orders; err != nil || c.creates() != 1 || len(orders) != 1 || orders[0].ID != id {
+		t.Errorf("%q, %v: %d were created", id, err, len(orders))
+	}
+	c.kept()
 }
