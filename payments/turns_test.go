@@ -54,3 +54,43 @@ func TestALostAnswerCreatesOnce(t *testing.T) {
 	}
 	c.kept()
 }
+
+// A refund that the gateway refuses since another hand gave the money back before us has not failed: the list is read, and nobody is called.
+func TestWhatIsGivenBackAlreadyHasNotFailed(t *testing.T) {
+	t.Parallel()
+	for _, outside := range []int64{0, 100_00} { // 0: all of it
+		s := openShop(t, standin.Options{})
+		_, p := s.paidAndCancelled()
+		_, err := s.gateway.RefundOutside(p.ID, outside)
+		must(t, err)
+		if err := s.cashier.SendRefund(t.Context(), s.text(`SELECT id::text FROM refunds`)); err != nil {
+			t.Error(err)
+		}
+		if got := s.text(`SELECT string_agg(kind || ' ' || status, ', ' ORDER BY kind) FROM refunds WHERE kind = 'external' OR status IN ('failed', 'void')`); got != "cancel void, external processed" {
+			t.Errorf("after %d paise went back outside: %s", outside, got)
+		}
+		if n := s.count(`SELECT count(*) FROM staff_tasks WHERE kind = $1`, models.TaskRefundFailed); n != 0 {
+			t.Errorf("%d people are called", n)
+		}
+		s.heal()
+		s.allBack(p)
+	}
+}
+
+// FP-42, INV-6: a refund that only the account's list knows of is found by it, whether or not a sweep would have come by the order too.
+func TestTheAccountsListFindsRefunds(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, standin.Options{})
+	_, p := s.feast()
+	_, err := s.gateway.RefundOutside(p.ID, 100_00)
+	must(t, err)
+	for _, want := range []int{1, 0} {
+		if found, err := s.cashier.ReconcileAccount(t.Context(), AccountDays); found != want || err != nil {
+			t.Errorf("%d found, want %d: %v", found, want, err)
+		}
+	}
+	if n := s.count(`SELECT COALESCE(sum(amount_paise), 0)::bigint FROM refunds WHERE kind = 'external'`); n != 100_00 {
+		t.Errorf("the rows say that %d paise were given back outside", n)
+	}
+	s.kept()
+}
