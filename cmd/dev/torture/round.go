@@ -70,7 +70,7 @@ const (
 )
 
 // sweeps is what the timetable runs, but for the purge.
-var sweeps = []interface{ Kind() string }{models.ResolveClaimsArgs{}, models.SweepEventsArgs{}, models.ReconcileArgs{}, models.SweepRefundsArgs{}, models.SweepLettersArgs{}, models.ReconcileAccountArgs{}}
+var sweeps = []interface{ Kind() string }{models.ResolveClaimsArgs{}, models.SweepEventsArgs{}, models.ReconcileArgs{}, models.SweepRefundsArgs{}, models.SweepLettersArgs{}, models.ReconcileAccountArgs{}, models.WatchDeadlinesArgs{}}
 
 // perform runs a schedule and returns what it broke. The error is the torture's own: then nothing is known about the shop.
 func perform(ctx context.Context, s Schedule, p *place, t *tally, dir, plant string) (r *round, err error) {
