@@ -30,6 +30,8 @@ func (a *App) staffTable() []staffRoute {
 		{post, "/staff/close", true, mayRefund, a.closeKitchen}, // money that still comes is given back
 
 		{get, "/staff/orders/:id", false, nil, a.showStaffOrder},
+		{get, "/staff/orders/:id/timeline", false, nil, a.showTimeline},
+		{get, "/staff/orders/:id/timeline.json", false, nil, a.downloadTimeline},
 		{post, "/staff/orders/:id/move", true, nil, a.moveTicket},
 		{get, "/staff/orders/:id/cancel", false, mayRefund, a.showCancel},
 		{post, "/staff/orders/:id/cancel", true, mayRefund, a.cancelByStaff},
@@ -39,6 +41,7 @@ func (a *App) staffTable() []staffRoute {
 
 		{get, "/staff/attention", false, nil, a.showAttention},
 		{post, "/staff/attention/:id/close", true, mayRefund, a.closeTask},
+		{post, "/staff/attention/:id/retry", true, mayRefund, a.retryTask},
 	}
 }
 

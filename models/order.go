@@ -193,8 +193,7 @@ func (s *Store) CreateOrder(ctx context.Context, o *Order, hold time.Duration, s
 	if err := s.supersede(ctx, o.CartID); err != nil {
 		return false, err
 	}
-	if err := s.one(ctx, &o.Number, `INSERT INTO order_counters AS c (outlet_id, service_on, last) VALUES (?, ?::date, 1)
-		ON CONFLICT (outlet_id, service_on) DO UPDATE SET last = c.last + 1 RETURNING last`, o.OutletID, o.ServiceOn); err != nil {
+	if o.Number, err = s.takeNumber(ctx, o.OutletID, o.ServiceOn); err != nil {
 		return false, err
 	}
 	now, err := s.Now(ctx)
@@ -233,6 +232,13 @@ func (s *Store) CreateOrder(ctx context.Context, o *Order, hold time.Duration, s
 		return false, fmt.Errorf("session %d: %w", sessionID, ErrKeyReused)
 	}
 	return true, nil
+}
+
+// takeNumber counts on: numbers are for people, per outlet and service day. A transaction that is undone takes none.
+func (s *Store) takeNumber(ctx context.Context, outletID int64, serviceOn time.Time) (number int, err error) {
+	err = s.one(ctx, &number, `INSERT INTO order_counters AS c (outlet_id, service_on, last) VALUES (?, ?::date, 1)
+		ON CONFLICT (outlet_id, service_on) DO UPDATE SET last = c.last + 1 RETURNING last`, outletID, serviceOn)
+	return number, err
 }
 
 func (s *Store) createLines(ctx context.Context, o *Order) error {

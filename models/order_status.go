@@ -33,6 +33,9 @@ func MayMoveOrder(from, to string) bool {
 	return false
 }
 
+// CancelReview is the cancel_reason of an order that stands for money which no order of ours asked for (CreateStub).
+const CancelReview = "review"
+
 // Who made a change, as history and audit write it.
 const (
 	ActorShop     = "shop"

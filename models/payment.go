@@ -68,10 +68,12 @@ func (s *Store) AdvancePayment(ctx context.Context, seen *Payment) (moved bool, 
 	if IsCaptured(says) {
 		storable = "authorized"
 	}
-	inserted := s.exec(ctx, `INSERT INTO payments (razorpay_payment_id, razorpay_order_id, order_id, amount_paise, currency, gw_status, method,
+	// What the gateway answered is noted for the timeline in the same statement, the first time each road hears it.
+	inserted := s.exec(ctx, `WITH fetched AS (INSERT INTO gateway_fetches (order_id, razorpay_payment_id, via, answer) VALUES (?, ?, ?, ?) ON CONFLICT (razorpay_payment_id, via, answer) DO NOTHING)
+		INSERT INTO payments (razorpay_payment_id, razorpay_order_id, order_id, amount_paise, currency, gw_status, method,
 			error_code, error_reason, error_description, fee_paise, tax_paise, first_source)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (razorpay_payment_id) DO NOTHING`,
-		seen.RazorpayPaymentID, seen.RazorpayOrderID, seen.OrderID, seen.AmountPaise, seen.Currency, storable, seen.Method,
+		seen.OrderID, seen.RazorpayPaymentID, seen.FirstSource, says, seen.RazorpayPaymentID, seen.RazorpayOrderID, seen.OrderID, seen.AmountPaise, seen.Currency, storable, seen.Method,
 		seen.ErrorCode, seen.ErrorReason, seen.ErrorDescription, seen.FeePaise, seen.TaxPaise, seen.FirstSource)
 	if inserted.Error != nil {
 		return false, fmt.Errorf("payment of order %d: %w", seen.OrderID, inserted.Error)
@@ -129,8 +131,8 @@ func (s *Store) KeepPayment(ctx context.Context, o *Order, p *Payment, gwStatus 
 }
 
 // ReturnPayment is the default: the money goes back, all of it, by a refund whose id follows from the payment's, so that it is asked
-// for once however often it is decided again. Inside InTx only, under the order's lock.
-func (s *Store) ReturnPayment(ctx context.Context, o Order, p *Payment, gwStatus, reason, speed string) error {
+// for once however often it is decided again. look is how long staff may look at it before it goes. Inside InTx only, under the order's lock.
+func (s *Store) ReturnPayment(ctx context.Context, o Order, p *Payment, gwStatus, reason, speed string, look time.Duration) error {
 	if err := s.decide(ctx, p, `gw_status = ?, disposition = 'refund', reason = ?, refund_reserved_paise = amount_paise, method = ?,
 		fee_paise = COALESCE(?, fee_paise), tax_paise = COALESCE(?, tax_paise)`, gwStatus, reason, p.Method, p.FeePaise, p.TaxPaise); err != nil {
 		return err
@@ -140,6 +142,9 @@ func (s *Store) ReturnPayment(ctx context.Context, o Order, p *Payment, gwStatus
 	}
 	refund := Refund{ID: AutoRefundID(*p.RazorpayPaymentID), PaymentID: p.ID, OrderID: o.ID, AmountPaise: p.AmountPaise, Kind: "auto", Reason: reason,
 		RequestedBy: ActorShop, Speed: speed}
+	if look > 0 {
+		refund.HoldUntil = at(p.DecidedAt.Add(look))
+	}
 	if err := s.createRefund(ctx, refund); err != nil {
 		return err
 	}

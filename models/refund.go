@@ -363,7 +363,8 @@ const maxRefundTries = 3
 // Safe to repeat. Inside InTx only, under the order's and the payment's lock.
 func (s *Store) RecordRefund(ctx context.Context, o Order, p Payment, seen SeenRefund) (moved bool, err error) {
 	var r Refund
-	err = s.one(ctx, &r, `SELECT * FROM refunds WHERE payment_id = ? AND (razorpay_refund_id = ? OR (id::text = ? AND razorpay_refund_id IS NULL)) ORDER BY razorpay_refund_id NULLS LAST LIMIT 1 FOR UPDATE`,
+	// A request that ended here without an id of the gateway's, void or refused, stays ended: if it was carried out all the same, it counts like one made outside.
+	err = s.one(ctx, &r, `SELECT * FROM refunds WHERE payment_id = ? AND (razorpay_refund_id = ? OR (id::text = ? AND status = 'requested')) ORDER BY razorpay_refund_id NULLS LAST LIMIT 1 FOR UPDATE`,
 		p.ID, seen.RazorpayRefundID, seen.Receipt)
 	if err == ErrNotFound {
 		if seen.Status == "failed" {
@@ -541,7 +542,8 @@ func (s *Store) createShare(ctx context.Context, o Order, p Payment, r Refund) e
 }
 
 // replaceLost takes a refund made outside for the one of ours that failed and was put before a person: what that reserved and booked
-// now stands for r, and what is left of it is asked for again.
+// now stands for r. If r is less, the lost one's successor is a request for the rest, and r stands beside it: either may fail and be
+// asked for again.
 func (s *Store) replaceLost(ctx context.Context, p Payment, r *Refund) (taken bool, err error) {
 	var lost Refund
 	err = s.one(ctx, &lost, `SELECT * FROM refunds f WHERE payment_id = ? AND status = 'failed' AND amount_paise >= ?
@@ -556,12 +558,14 @@ func (s *Store) replaceLost(ctx context.Context, p Payment, r *Refund) (taken bo
 	if err != nil {
 		return false, err
 	}
-	r.RetryOf = &lost.ID
+	next := lost
+	next.ID, next.AmountPaise, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("rest "+lost.ID)).String(), lost.AmountPaise-r.AmountPaise, &lost.ID
+	if next.AmountPaise == 0 {
+		r.RetryOf = &lost.ID
+	}
 	if err := s.insertExternal(ctx, *r); err != nil {
 		return false, err
 	}
-	next := lost
-	next.ID, next.AmountPaise, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("rest "+lost.ID)).String(), lost.AmountPaise-r.AmountPaise, &r.ID
 	if next.AmountPaise > 0 {
 		if err := s.createRefund(ctx, next); err != nil {
 			return false, err

@@ -1,6 +1,7 @@
 package payments
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -346,8 +347,12 @@ func (c *Cashier) createGatewayOrder(ctx context.Context, o *models.Order, claim
 
 // attach stores a gateway order under ours and returns the one that browsers are given from now on.
 func (c *Cashier) attach(ctx context.Context, orderID int64, made razorpay.Order, generation int, token, via string) (string, error) {
-	return c.store.AttachGatewayOrder(ctx, models.GatewayOrder{RazorpayOrderID: made.ID, OrderID: orderID, Generation: generation, Receipt: made.Receipt,
-		AmountPaise: models.Paise(made.AmountPaise), Currency: made.Currency, LearnedVia: via}, token)
+	return c.store.AttachGatewayOrder(ctx, gatewayOrder(made, orderID, generation, via), token)
+}
+
+func gatewayOrder(made razorpay.Order, orderID int64, generation int, via string) models.GatewayOrder {
+	return models.GatewayOrder{RazorpayOrderID: made.ID, OrderID: orderID, Generation: generation, Receipt: made.Receipt,
+		AmountPaise: models.Paise(made.AmountPaise), Currency: made.Currency, LearnedVia: via}
 }
 
 // lookUpReceipt attaches every gateway order that carries the claim's receipt, oldest first, and returns the current one.
@@ -365,8 +370,9 @@ func (c *Cashier) lookUpReceipt(ctx context.Context, claim models.Claim) (curren
 	return current, nil
 }
 
-// adopt finds out whose a gateway order is that we do not know, by its receipt and notes, and attaches it.
-// Errors: models.ErrNotOurs, after noting it; money with our marks that fits no order is put before a person.
+// adopt finds out whose a gateway order is that we do not know, by its receipt and notes, and attaches it: to the order they name, or,
+// when they are this shop's and fit none, to a stub whose money goes back after a look (judge).
+// Errors: models.ErrNotOurs, after noting it, for a gateway order of another program.
 func (c *Cashier) adopt(ctx context.Context, razorpayOrderID, via string) error {
 	made, err := c.gateway.FetchOrder(ctx, razorpayOrderID)
 	if err != nil {
@@ -377,18 +383,20 @@ func (c *Cashier) adopt(ctx context.Context, razorpayOrderID, via string) error 
 	if publicID == "" && marked == "" {
 		return errors.Join(models.ErrNotOurs, c.store.RecordBreak(ctx, razorpayOrderID, "gateway order of another program", models.Paise(made.AmountPaise)))
 	}
-	o, err := c.store.FindOrderByPublicID(ctx, publicID)
+	o, err := c.store.FindOrderByPublicID(ctx, cmp.Or(publicID, marked))
 	if err == nil && marked == publicID {
 		_, err = c.attach(ctx, o.ID, made, generation, "", via)
-		if err == nil {
-			return nil
+		if !errors.Is(err, models.ErrAmountMismatch) {
+			return err
 		}
+	} else if err != nil && !errors.Is(err, models.ErrNotFound) {
+		return err
 	}
-	if err == nil || errors.Is(err, models.ErrNotFound) || errors.Is(err, models.ErrAmountMismatch) {
-		return errors.Join(models.ErrNotOurs, c.store.RecordBreak(ctx, razorpayOrderID, "gateway order with our marks fits no order", models.Paise(made.AmountPaise)),
-			c.store.OpenTask(ctx, models.TaskUnmapped, razorpayOrderID, nil, "Money with this shop's marks fits no order: "+razorpayOrderID))
+	if made.Currency != "INR" { // no order of ours can stand for it
+		return errors.Join(models.ErrNotOurs, c.store.RecordBreak(ctx, razorpayOrderID, "gateway order with our marks in "+made.Currency, models.Paise(made.AmountPaise)),
+			c.store.OpenTask(ctx, models.TaskUnmapped, razorpayOrderID, nil, "Money in "+made.Currency+" with this shop's marks: "+razorpayOrderID))
 	}
-	return err
+	return c.store.CreateStub(ctx, gatewayOrder(made, 0, 1, via), o.ID, c.settings.Mode())
 }
 
 // splitReceipt takes "<public_id>-g<generation>" apart; anything else is "".

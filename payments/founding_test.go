@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -1632,18 +1633,45 @@ func TestAdoptedGatewayOrders(t *testing.T) {
 		}
 		c.settled()
 	})
+	t.Run("a gateway order of another program is noted and left", func(t *testing.T) {
+		t.Parallel()
+		c := openShop(t, standin.Options{}).newCustomer().add("samosa", 2)
+		o := c.place()
+		made, err := c.cashier.gateway.CreateOrder(t.Context(), razorpay.OrderParams{AmountPaise: int64(o.AmountPaise), Currency: "INR", Receipt: "invoice 7"})
+		must(t, err)
+		p := c.pay(standin.PayParams{OrderID: made.ID})
+		must(t, c.receive(t.Context(), c.events(p.ID)["payment.captured"]))
+		c.numbers(map[string]int64{`SELECT count(*) FROM payments`: 0, `SELECT count(*) FROM gateway_orders`: 0, `SELECT count(*) FROM recon_breaks`: 1, `SELECT count(*) FROM orders`: 1,
+			`SELECT count(*) FROM staff_tasks`: 0, `SELECT count(*) FROM webhook_events WHERE status = 'ignored'`: 1})
+		if c.status(o) != models.OrderPending {
+			t.Errorf("order is %s", c.status(o))
+		}
+		c.kept()
+	})
+	t.Run("a gateway order with our marks in dollars is put before a person", func(t *testing.T) {
+		t.Parallel()
+		c := openShop(t, standin.Options{}).newCustomer().add("samosa", 2)
+		o := c.place()
+		params := orderParams(o, models.Claim{Receipt: o.PublicID + "-g1", Attempt: 1})
+		params.Currency = "USD"
+		made, err := c.cashier.gateway.CreateOrder(t.Context(), params)
+		must(t, err)
+		p := c.pay(standin.PayParams{OrderID: made.ID, Currency: "USD"})
+		must(t, c.receive(t.Context(), c.events(p.ID)["payment.captured"]))
+		c.numbers(map[string]int64{`SELECT count(*) FROM payments`: 0, `SELECT count(*) FROM recon_breaks`: 1, `SELECT count(*) FROM orders`: 1, `SELECT count(*) FROM staff_tasks WHERE kind = 'unmapped_money' AND order_id IS NULL`: 1})
+		c.kept()
+	})
 	for _, alien := range []struct {
 		name   string
 		change func(p *razorpay.OrderParams)
-		tasks  int64
 	}{
-		{"our receipt with another amount", func(p *razorpay.OrderParams) { p.AmountPaise++ }, 1},
-		{"our receipt without our mark", func(p *razorpay.OrderParams) { p.Notes = nil }, 1},
-		{"our mark without our receipt", func(p *razorpay.OrderParams) { p.Receipt = "invoice 7" }, 1},
-		{"a receipt of no order", func(p *razorpay.OrderParams) { p.Receipt = "t00000000000000000000000000000000-g1" }, 1},
-		{"of another program", func(p *razorpay.OrderParams) { p.Receipt, p.Notes = "invoice 7", nil }, 0},
+		{"our receipt with another amount", func(p *razorpay.OrderParams) { p.AmountPaise++ }},
+		{"our receipt without our mark", func(p *razorpay.OrderParams) { p.Notes = nil }},
+		{"our mark without our receipt", func(p *razorpay.OrderParams) { p.Receipt = "invoice 7" }},
+		{"a receipt of no order", func(p *razorpay.OrderParams) { p.Receipt = "t00000000000000000000000000000000-g1" }},
 	} {
-		t.Run("a gateway order "+alien.name+" pays nothing", func(t *testing.T) {
+		// reliability.md 4: money that is ours and fits no order is never kept and never forgotten.
+		t.Run("money on a gateway order with "+alien.name+" goes back after staff could look", func(t *testing.T) {
 			t.Parallel()
 			c := openShop(t, standin.Options{}).newCustomer().add("samosa", 2)
 			o := c.place()
@@ -1652,15 +1680,49 @@ func TestAdoptedGatewayOrders(t *testing.T) {
 			made, err := c.cashier.gateway.CreateOrder(t.Context(), params)
 			must(t, err)
 			p := c.pay(standin.PayParams{OrderID: made.ID})
-			must(t, c.receive(t.Context(), c.events(p.ID)["payment.captured"]))
-			c.numbers(map[string]int64{`SELECT count(*) FROM payments`: 0, `SELECT count(*) FROM gateway_orders`: 0, `SELECT count(*) FROM recon_breaks`: 1,
-				`SELECT count(*) FROM staff_tasks WHERE kind = 'unmapped_money'`: alien.tasks, `SELECT count(*) FROM webhook_events WHERE status = 'ignored'`: 1})
+			var reports sync.WaitGroup
+			for range 8 { // told at once by all roads
+				reports.Go(func() {
+					_, err := c.cashier.recordPayment(t.Context(), p.ID, models.ViaWebhook, 0)
+					must(t, err)
+				})
+			}
+			reports.Wait()
+			c.numbers(map[string]int64{`SELECT count(*) FROM payments WHERE disposition = 'refund' AND reason = 'review'`: 1, `SELECT count(*) FROM gateway_orders`: 1, `SELECT count(*) FROM recon_breaks`: 0,
+				`SELECT count(*) FROM orders WHERE cancel_reason = 'review'`: 1, `SELECT count(*) FROM orders`: 2, `SELECT count(*) FROM fulfilments`: 0, `SELECT count(*) FROM staff_tasks WHERE kind = 'unmapped_money'`: 1,
+				`SELECT count(*) FROM refunds WHERE status = 'requested' AND hold_until BETWEEN shop_now() + interval '119 minutes' AND shop_now() + interval '2 hours'`: 1})
 			if c.status(o) != models.OrderPending {
 				t.Errorf("order is %s", c.status(o))
 			}
-			c.kept()
+			c.advance(119 * time.Minute)
+			c.sweep()
+			c.numbers(map[string]int64{`SELECT count(*) FROM refunds WHERE status = 'requested'`: 1})
+			c.advance(2 * time.Minute)
+			c.sweep()
+			c.heal()
+			c.allBack(p)
+			c.one(models.TaskSilence) // nobody told by webhook; the money itself is settled
 		})
 	}
+	t.Run("staff who have looked give it back at once, once", func(t *testing.T) {
+		t.Parallel()
+		c := openShop(t, standin.Options{}).newCustomer().add("samosa", 2)
+		o := c.place()
+		made, err := c.cashier.gateway.CreateOrder(t.Context(), orderParams(o, models.Claim{Receipt: "t00000000000000000000000000000000-g1", Attempt: 1}))
+		must(t, err)
+		p := c.pay(standin.PayParams{OrderID: made.ID})
+		_, err = c.cashier.recordPayment(t.Context(), p.ID, models.ViaWebhook, 0)
+		must(t, err)
+		task := c.count(`SELECT id FROM staff_tasks WHERE kind = 'unmapped_money'`)
+		owner := c.hire()
+		must(t, c.store.RetryTask(t.Context(), task, owner))
+		if err := c.store.RetryTask(t.Context(), task, owner); !errors.Is(err, models.ErrNotFound) {
+			t.Errorf("pressed twice: %v", err)
+		}
+		c.sweep()
+		c.heal()
+		c.allBack(p)
+	})
 }
 
 // INV-7, FP-19: the last net. What no page, webhook or order's own sweep told of is in the account's list.

@@ -87,7 +87,7 @@ func simulate(t *testing.T, seed uint64) {
 			}
 		}
 		if n%40 == 39 {
-			s.kept("INV-18", "INV-28", "INV-38") // those hold in time, and here nobody sweeps on time
+			s.kept("INV-18", "INV-27", "INV-28", "INV-38") // those hold in time, and here nobody sweeps on time
 		}
 	}
 	s.gateway.ClearFaults()

@@ -16,6 +16,7 @@
 //	BoardPage(BoardView)        BoardColumns(BoardView)     fragment #board, to be morphed; carries #toast out of band when Notice is set
 //	StaffOrderPage(StaffOrderView)   StaffCancelPage(StaffCancelView)
 //	StaffMenuPage(StaffMenuView)     StaffDishRow(StaffDishView)       StaffAttentionPage(StaffAttentionView)
+//	StaffTimelinePage(StaffTimelineView)
 //	ErrorPage(ErrorView)        ErrorToast(ErrorView)       fragment for #toast
 //	ConfirmationMail, RefundMail, CancelledMail (MailView) (Letter, error)
 //
@@ -236,6 +237,7 @@ type StaffOrderView struct {
 	Ticket   *models.Fulfilment
 	Payments []models.Payment
 	Refunds  []models.Refund
+	Disputes []models.Dispute
 	Events   []OrderEvent
 	History  []OrderChange
 	Notice   string // a conflict: what has changed meanwhile
@@ -253,7 +255,7 @@ type OrderEvent struct {
 // OrderChange is one line of an order's history.
 type OrderChange struct {
 	At      time.Time
-	Subject string // order, payment, refund, fulfilment
+	Subject string // order, payment, refund, ticket, dispute; or what somebody did
 	Was     string
 	Became  string
 	Actor   string
