@@ -22,6 +22,7 @@ func timetable() []*river.PeriodicJob {
 		every[models.CheckInvariantsArgs](5 * time.Minute),
 		every[models.ReconcileAccountArgs](time.Hour),
 		every[models.ReconcileDisputesArgs](time.Hour), // a deadline is days away
+		every[models.ReconcileWeekArgs](24 * time.Hour),
 		every[models.PurgeArgs](24 * time.Hour),
 	}
 }

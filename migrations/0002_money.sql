@@ -90,7 +90,7 @@ CREATE TABLE orders (
   CONSTRAINT orders_resolve_check CHECK ((resolve_by IS NULL) = (next_action = '')),
   CONSTRAINT orders_closed_check CHECK ((status IN ('cancelled','expired')) = (closed_at IS NOT NULL)),
   CONSTRAINT orders_reason_check CHECK ((status = 'cancelled') = (cancel_reason IS NOT NULL AND cancelled_by IS NOT NULL)),
-  CONSTRAINT orders_phone_check CHECK (phone ~ '^\+[0-9]{8,15}$' OR (phone = '' AND cancel_reason = 'review')),
+  CONSTRAINT orders_phone_check CHECK (phone ~ '^\+[0-9]{8,15}$' OR (phone = '' AND cancel_reason IS NOT DISTINCT FROM 'review')),
   CONSTRAINT orders_address_check CHECK (way = 'pickup' OR (line1 <> '' AND pin <> ''))
 );
 CREATE UNIQUE INDEX orders_one_pending_key ON orders (cart_id) WHERE status = 'pending';

@@ -75,8 +75,11 @@ type SweepEventsArgs struct{}
 // SweepLettersArgs sends letters whose job was lost.
 type SweepLettersArgs struct{}
 
-// ReconcileAccountArgs compares the account's own list.
+// ReconcileAccountArgs compares the account's own list of the last hours.
 type ReconcileAccountArgs struct{}
+
+// ReconcileWeekArgs compares the account's own list of the last days.
+type ReconcileWeekArgs struct{}
 
 // ReconcileDisputesArgs asks about the account's disputes.
 type ReconcileDisputesArgs struct{}
@@ -99,6 +102,7 @@ func (SweepRefundsArgs) Kind() string      { return "sweep_refunds" }
 func (SweepEventsArgs) Kind() string       { return "sweep_events" }
 func (SweepLettersArgs) Kind() string      { return "sweep_letters" }
 func (ReconcileAccountArgs) Kind() string  { return "reconcile_account" }
+func (ReconcileWeekArgs) Kind() string     { return "reconcile_week" }
 func (ReconcileDisputesArgs) Kind() string { return "reconcile_disputes" }
 func (RefreshTasksArgs) Kind() string      { return "refresh_tasks" }
 func (PurgeArgs) Kind() string             { return "purge" }

@@ -188,6 +188,13 @@ func (s *Store) FindPayment(ctx context.Context, razorpayPaymentID string) (p Pa
 	return p, err
 }
 
+// KnowsPayment reports whether the rows say of a payment what the gateway says: its state, and how much of it was given back.
+func (s *Store) KnowsPayment(ctx context.Context, razorpayPaymentID, gwStatus string, refunded Paise) (known bool, err error) {
+	err = s.one(ctx, &known, `SELECT EXISTS (SELECT 1 FROM payments p WHERE p.razorpay_payment_id = ? AND p.gw_status = ? AND (p.disposition IS NULL OR ? =
+		(SELECT COALESCE(sum(r.amount_paise), 0) FROM refunds r WHERE r.payment_id = p.id AND r.status IN ('submitted', 'processed'))))`, razorpayPaymentID, gwStatus, refunded)
+	return known, err
+}
+
 // Hint remembers that a browser named a payment while the gateway was silent; the sweep asks about it. Safe to repeat.
 func (s *Store) Hint(ctx context.Context, razorpayPaymentID string, orderID int64) error {
 	return s.exec(ctx, `INSERT INTO payment_hints (razorpay_payment_id, order_id, next_attempt_at) VALUES (?, ?, shop_now() + interval '5 seconds')

@@ -1733,7 +1733,7 @@ func TestReconcileAccount(t *testing.T) {
 	s.pay(standin.PayParams{OrderID: id})
 	s.pay(standin.PayParams{AmountPaise: 5000}) // a payment link of another program
 	for round, want := range []int{1, 0} {
-		found, err := s.cashier.ReconcileAccount(t.Context())
+		found, err := s.cashier.ReconcileAccount(t.Context(), AccountHours)
 		if err != nil || found != want {
 			t.Errorf("round %d: %d found, %v", round, found, err)
 		}
@@ -1749,11 +1749,11 @@ func TestReconcileAccount(t *testing.T) {
 	for range 101 {
 		s.pay(standin.PayParams{AmountPaise: 5000})
 	}
-	if found, err := s.cashier.ReconcileAccount(t.Context()); err != nil || found != 1 || s.status(late) != models.OrderPaid {
+	if found, err := s.cashier.ReconcileAccount(t.Context(), AccountHours); err != nil || found != 1 || s.status(late) != models.OrderPaid {
 		t.Errorf("%d found, order is %s, %v", found, s.status(late), err)
 	}
 	s.gateway.Inject(standin.Fault{Method: "GET", Path: "/v1/payments", Kind: standin.HTML502})
-	if _, err := s.cashier.ReconcileAccount(t.Context()); err == nil {
+	if _, err := s.cashier.ReconcileAccount(t.Context(), AccountHours); err == nil {
 		t.Error("a silent gateway is taken for an empty list")
 	}
 	s.gateway.ClearFaults()

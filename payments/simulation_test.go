@@ -257,7 +257,7 @@ func (w *world) clock() { w.advance(time.Duration(w.rng.IntN(240)) * time.Second
 
 // sweeps: some of them run, two at once now and then.
 func (w *world) sweeps() {
-	all := []func(context.Context) (int, error){w.cashier.Reconcile, w.cashier.ResolveClaims, w.cashier.SweepRefunds, w.cashier.SweepEvents, w.cashier.ReconcileAccount}
+	all := []func(context.Context) (int, error){w.cashier.Reconcile, w.cashier.ResolveClaims, w.cashier.SweepRefunds, w.cashier.SweepEvents, func(ctx context.Context) (int, error) { return w.cashier.ReconcileAccount(ctx, AccountHours) }}
 	run, _ := pick(w.rng, all)
 	_, _ = run(w.t.Context())
 	if w.rng.IntN(3) == 0 {
