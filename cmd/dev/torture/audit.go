@@ -279,6 +279,9 @@ func (r *round) plant(ctx context.Context, what string) error {
 	case "rows": // what the shop's own view must see; no trigger of the database is asked
 		_, err := r.store.SQL().ExecContext(ctx, `SET session_replication_role = replica; INSERT INTO ledger_txns (kind, ref_type, ref_id) VALUES ('capture', 'payment', '0'); RESET session_replication_role`)
 		return err
+	case "facts": // what only those see who remember: a line of the history that is gone
+		_, err := r.store.SQL().ExecContext(ctx, `SET session_replication_role = replica; DELETE FROM status_changes WHERE id = (SELECT min(id) FROM status_changes); RESET session_replication_role`)
+		return err
 	case "books": // what only the gateway's books show: money nobody tells the shop of
 		r.gateway.SetWebhooks()
 		orders := r.gateway.Books().Orders

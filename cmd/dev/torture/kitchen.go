@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -118,7 +119,7 @@ func (k *kitchen) refundable(ctx context.Context, which int) (order int64, left,
 // taskForm is the button of a thing to do on the attention list.
 var taskForm = regexp.MustCompile(`<section[^>]*data-kind="(\w+)"(?s:.*?)action="(/staff/attention/\d+/\w+)"`)
 
-// attend does what a thing on the attention list asks for.
+// attend does what a thing on the attention list asks for: a failed refund first, if there is one.
 func (k *kitchen) attend(ctx context.Context, at []int, which int) {
 	list := k.insist(ctx, at[0], get("/staff/attention"))
 	tasks := taskForm.FindAllStringSubmatch(list.body, -1)
@@ -126,11 +127,12 @@ func (k *kitchen) attend(ctx context.Context, at []int, which int) {
 		return
 	}
 	t := tasks[which%len(tasks)]
-	for _, p := range k.atOnce(ctx, at, post(t[2], "_csrf", fields(list.body)["_csrf"])) {
-		if p.status == http.StatusSeeOther {
-			k.r.tally.add("staff: " + t[1] + " attended to")
-			return
-		}
+	if i := slices.IndexFunc(tasks, func(t []string) bool { return t[1] == models.TaskRefundFailed }); i >= 0 {
+		t = tasks[i]
+	}
+	answers := k.atOnce(ctx, at, post(t[2], "_csrf", fields(list.body)["_csrf"]))
+	if slices.ContainsFunc(answers, func(p page) bool { return p.status == http.StatusSeeOther }) {
+		k.r.tally.add("staff: " + t[1] + " attended to")
 	}
 }
 

@@ -326,6 +326,10 @@ func (d *drawer) office() track {
 // calls spoils the shop's calls to the gateway.
 func (d *drawer) calls() track {
 	b := &builder{track{who: "calls to the gateway"}, d, 500 * time.Millisecond}
+	if d.percent(50) { // for good: a person has to ask again
+		f := standin.Fault{Method: "POST", Path: "/v1/payments/*/refund", Times: 1 + d.upTo(2), Skip: d.upTo(2), Kind: standin.Refuse, Refusal: "refund_six_months"}
+		b.add(func(_ context.Context, r *round) { r.gateway.Inject(f) }, "%s %s: refuse with %s, %d times after %d", f.Method, f.Path, f.Refusal, f.Times, f.Skip)
+	}
 	for range 5 + d.upTo(4) {
 		call := oneOf(d, [2]string{"POST", "/v1/orders"}, [2]string{"POST", "/v1/orders"}, [2]string{"POST", "/v1/payments/*/refund"}, [2]string{"GET", "/v1/payments/*"},
 			[2]string{"GET", "/v1/orders/*/payments"}, [2]string{"GET", "/v1/orders"}, [2]string{"GET", "/v1/payments/*/refunds"}, [2]string{"GET", "/v1/refunds/*"})
@@ -335,9 +339,6 @@ func (d *drawer) calls() track {
 		switch f.Kind {
 		case standin.Refuse:
 			f.Refusal = oneOf(d, "rate_limited", "server_error", "operation_in_progress", "auth_failed", "gateway_error")
-			if call[1] == "/v1/payments/*/refund" && d.percent(40) {
-				f.Refusal = "refund_six_months" // for good: a person has to ask again
-			}
 			says = "refuse with " + f.Refusal
 		case standin.Delay:
 			f.For = 50*time.Millisecond + d.within(300*time.Millisecond)

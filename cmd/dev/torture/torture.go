@@ -28,7 +28,7 @@ type Options struct {
 	For     time.Duration // 0: as long as the rounds take; no round begins later
 	Workers int           // rounds at once, each with a database server of its own
 	Verbose bool          // print every schedule
-	Plant   string        // break a promise on purpose at the end of each round: rows or books
+	Plant   string        // break a promise on purpose at the end of each round: rows, facts or books
 	Dir     string        // for the built shop and what rounds leave behind
 	Out     io.Writer
 }
