@@ -114,10 +114,10 @@ type QuoteOption struct {
 type QuoteTax struct {
 	TaxClass     string
 	TaxablePaise Paise
-	CGSTBP       BasisPoints
-	SGSTBP       BasisPoints
-	CGSTPaise    Paise
-	SGSTPaise    Paise
+	CGSTBP       BasisPoints `gorm:"column:cgst_bp"`
+	SGSTBP       BasisPoints `gorm:"column:sgst_bp"`
+	CGSTPaise    Paise       `gorm:"column:cgst_paise"`
+	SGSTPaise    Paise       `gorm:"column:sgst_paise"`
 }
 
 // LeastPayablePaise is Razorpay's least amount of an order in rupees (Docs-Aug "Create an Order"); orders_minimum_check holds it too.

@@ -159,3 +159,27 @@ func TestRefundsMadeOutside(t *testing.T) {
 		}
 	})
 }
+
+// A share of a bill carries its own tax, whatever share it is, so any part of it can go back by another hand. With the tax left to the last
+// share, that one was more tax than food, no part of it could be told apart, and what the gateway said of it was never taken into the books.
+func TestAPartOfTheLastShareGivenBackOutside(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, standin.Options{})
+	o, _, p := s.newCustomer().add("chicken-tikka", 2).paidFor()
+	_, err := s.cashier.RequestRefund(t.Context(), o.ID, models.Giving{AmountPaise: o.AmountPaise - 40_00}, 0, "A dish was cold", s.hire())
+	must(t, err)
+	s.sweep()
+	_, err = s.cashier.CancelOrder(t.Context(), o.ID, models.ActorShop, "The oven is broken")
+	must(t, err)
+	s.gateway.Inject(standin.Fault{Method: "POST", Path: "/v1/payments/*/refund", Kind: standin.Refuse, Refusal: "refund_dispute_block", Times: 1})
+	s.sweep()
+	if n := s.count(`SELECT count(*) FROM refunds WHERE status = 'failed' AND amount_paise = 4000`); n != 1 {
+		t.Fatalf("%d refunds of the rest failed", n)
+	}
+	if off := s.count(`SELECT max(abs(t.cgst_paise - t.taxable_paise * 25 / 1000)) FROM refund_share_taxes t`); off > 1 {
+		t.Errorf("a share's CGST is %d paise off its rate", off)
+	}
+	s.outside(p, 30_00)
+	s.heal()
+	s.allBack(p)
+}
