@@ -26,7 +26,7 @@ var (
 	ErrOtherMode      = errors.New("orders of the other key mode are in this database")
 	ErrEmptyCart      = errors.New("the cart is empty")
 	ErrTooMuch        = errors.New("more than is left to give back")
-	ErrTooSmall       = errors.New("the bill is below the least a gateway takes")
+	ErrTooSmall       = errors.New("below the least a gateway takes or gives back")
 )
 
 // ErrSoldOut says which dish, or which choice of it, cannot be had now. errors.As finds it.
