@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -74,7 +75,7 @@ func Open(ctx context.Context, url string, size int) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("models: connect: %w", err)
 	}
-	queue, err := river.NewClient(riverdatabasesql.New(sqlDB), &river.Config{})
+	queue, err := river.NewClient(riverdatabasesql.New(sqlDB), &river.Config{Logger: slog.Default()})
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("models: job queue: %w", err)
