@@ -50,6 +50,7 @@ func samplePages() map[string]templ.Component {
 		"cart":                  CartPage(sampleCartView("cart")),
 		"cart_empty":            CartPage(emptyCart),
 		"checkout":              CheckoutPage(sampleCheckoutView()),
+		"checkout_extras":       CheckoutPage(sampleExtrasView()),
 		"checkout_empty":        CheckoutPage(emptyCheckout),
 		"checkout_refused":      CheckoutPage(refused),
 		"checkout_changed":      CheckoutPage(changed),

@@ -219,6 +219,20 @@ func sampleCheckoutView() CheckoutView {
 		Form: CheckoutFields{Phone: "98450 12345", Name: "Ananya Rao", Way: "delivery", Line1: "Flat 302, Lake View", Line2: "100 Feet Road, Indiranagar", PIN: "560038"}}
 }
 
+// sampleExtrasView is a checkout with coupon, tip and tax number.
+func sampleExtrasView() CheckoutView {
+	v, prices, cart, metres, amount := sampleCheckoutView(), samplePrices(), sampleCart(), 3200, models.Paise(100_00)
+	prices.Coupon = &models.Coupon{ID: 1, Code: "KESAR100", AmountPaise: &amount, PerPerson: 1, Active: true}
+	cart.TipPaise = 20_00
+	q, err := models.PriceCart(prices, cart, models.Destination{Way: "delivery", PIN: "560038", DistanceMetres: &metres, Served: true})
+	if err != nil {
+		panic(err)
+	}
+	v.Quote, v.Review = q, q.Digest()
+	v.Form.Coupon, v.Form.Tip, v.Form.GSTIN, v.Form.BuyerName = "KESAR100", "20", "29ABCDE1234F1ZW", "Lake View Traders"
+	return v
+}
+
 func sampleOrder() models.Order {
 	metres := 3200
 	q := sampleQuote(models.Destination{Way: "delivery", PIN: "560038", DistanceMetres: &metres, Served: true})

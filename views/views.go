@@ -127,6 +127,7 @@ type CheckoutView struct {
 	Problem     error // PriceCart's error, nil when the bill can be paid
 	Opening     models.Opening
 	Form        CheckoutFields
+	Located     bool              // the browser's location is known
 	Errors      map[string]string // by field name, for people
 	Changed     string            // "": first look; "bill": ErrBillChanged; "details": ErrKeyReused
 	Was         *models.Quote     // the bill as it was shown, if it is known
@@ -137,6 +138,7 @@ type CheckoutView struct {
 // CheckoutFields are the fields as typed. They are kept through every error.
 type CheckoutFields struct {
 	Phone, Name, Email, Way, Line1, Line2, PIN, Directions, Note string
+	Coupon, Tip, TipOther, GSTIN, BuyerName                      string // Tip: whole rupees, or other
 }
 
 // PayView is the page between review and order. State is one of the Pay… constants.
