@@ -228,7 +228,8 @@ func sampleExtrasView() CheckoutView {
 	if err != nil {
 		panic(err)
 	}
-	v.Quote, v.Review = q, q.Digest()
+	v.Quote, v.Review, v.Located = q, q.Digest(), true
+	v.Page.Outlet.LatitudeE6, v.Page.Outlet.LongitudeE6 = ptr(12_971_900), ptr(77_641_200)
 	v.Form.Coupon, v.Form.Tip, v.Form.GSTIN, v.Form.BuyerName = "KESAR100", "20", "29ABCDE1234F1ZW", "Lake View Traders"
 	return v
 }
