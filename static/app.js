@@ -189,3 +189,5 @@ const judge = (i, loud) => {
 };
 on('focusout', e => { if (e.target.dataset?.hint) judge(e.target, true); });
 on('input', e => { if (e.target.matches('[aria-invalid]')) judge(e.target, false); });
+
+navigator.serviceWorker?.register('/sw.js').catch(() => {});
