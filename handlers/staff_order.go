@@ -75,6 +75,9 @@ func (a *App) answerOrder(c *fiber.Ctx, status int, order models.Order, notice s
 	if view.Refunds, err = a.store.ListRefunds(ctx, order.ID); err != nil {
 		return err
 	}
+	if view.Shares, err = a.store.ListShares(ctx, order.ID); err != nil {
+		return err
+	}
 	events, err := a.store.ListEventsOf(ctx, order.ID)
 	if err != nil {
 		return err
@@ -173,7 +176,7 @@ func (a *App) leftToRefund(c *fiber.Ctx, order models.Order) (models.Paise, erro
 	}
 	for _, p := range payments {
 		if p.IsKept() {
-			return max(p.AmountPaise-p.CustomerFeePaise-p.RefundReservedPaise, 0), nil // more may have gone back: the fee, by another hand
+			return leftOf(p), nil
 		}
 	}
 	return 0, nil

@@ -60,21 +60,25 @@ func placedText(v MailView) []string {
 }
 
 func refundLetter(v MailView) []string {
-	number := ""
+	number, amount := "", Rupees(v.Refund.AmountPaise)+" of order "+strconv.Itoa(v.Order.Number)
+	var why []string
+	if v.Refund.Kind == "staff" {
+		if v.Refund.AmountPaise < v.Order.AmountPaise {
+			amount = Rupees(v.Refund.AmountPaise) + " of the " + Rupees(v.Order.AmountPaise) + " you paid for order " + strconv.Itoa(v.Order.Number)
+		}
+		why = []string{"The restaurant says why: " + oneLine(v.Refund.Reason)}
+	}
 	if v.Refund.RazorpayRefundID != nil {
 		number = " Refund id " + *v.Refund.RazorpayRefundID + "."
 	}
 	if v.Refund.Status == "processed" {
-		said := Rupees(v.Refund.AmountPaise) + " of order " + strconv.Itoa(v.Order.Number) + " was refunded to the account you paid from." + number
+		said := amount + " was refunded to the account you paid from." + number
 		if v.Refund.BankReference != "" {
 			said += " Bank reference " + v.Refund.BankReference + "."
 		}
-		return []string{said, "If you do not see it yet, ask your bank with this number."}
+		return append(append([]string{said}, why...), "If you do not see it yet, ask your bank with this number.")
 	}
-	return []string{
-		Rupees(v.Refund.AmountPaise) + " of order " + strconv.Itoa(v.Order.Number) + " goes back to the account you paid from. Banks show it in " + refundDays("") + "." + number,
-		"You need not do anything.",
-	}
+	return append(append([]string{amount + " goes back to the account you paid from. Banks show it in " + refundDays("") + "." + number}, why...), "You need not do anything.")
 }
 
 func cancelledText(v MailView) []string {

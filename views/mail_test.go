@@ -56,6 +56,27 @@ func TestRefundMail(t *testing.T) {
 	}
 }
 
+// C053: of a part, the letter names it, what was paid, and the reason staff gave.
+func TestPartRefundMail(t *testing.T) {
+	v := MailView{Outlet: sampleOutlet(), Order: sampleOrder(), OrderURL: "https://kesar.example/orders/x",
+		Refund: &models.Refund{AmountPaise: 25253, Status: "requested", Kind: "staff", Reason: "The samosa\nwas cold"}}
+	for status, want := range map[string]string{
+		"requested": "₹252.53 of the ₹1,359.00 you paid for order 1047 goes back to the account you paid from.",
+		"processed": "₹252.53 of the ₹1,359.00 you paid for order 1047 was refunded to the account you paid from.",
+	} {
+		v.Refund.Status = status
+		l, err := RefundMail(v)
+		for _, text := range []string{want, "The restaurant says why: The samosa was cold"} {
+			if err != nil || !strings.Contains(l.Text, text) || !strings.Contains(l.HTML, text) {
+				t.Errorf("%s: the letter does not say %q: %v\n%s", status, text, err, l.Text)
+			}
+		}
+		if status == "requested" && strings.Contains(l.Text+l.HTML+l.Subject, "refunded") {
+			t.Errorf("it says refunded before it is: %s", l.Text)
+		}
+	}
+}
+
 func TestCancelledMail(t *testing.T) {
 	o := sampleOrder()
 	o.CancelledBy, o.CancelReason = ptr("staff:1"), ptr("No gas")

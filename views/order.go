@@ -334,7 +334,10 @@ func refundDays(method string) string {
 }
 
 // refundView is one refund in words. kind is the colour of its box.
-type refundView struct{ kind, title, text, why, stage string }
+type refundView struct {
+	kind, title, text, why, stage string
+	id, part                      string // part: how much of what was paid it is, and the reason; empty: all of it
+}
 
 // refundsShown are the refunds a customer should see: not the voided ones, and of a chain of retries only the last.
 // "Refunded" is said only once Razorpay says processed.
@@ -381,9 +384,30 @@ func refundsShown(v OrderView) []refundView {
 			s.title = "The refund of " + Rupees(r.AmountPaise) + " did not reach you"
 			s.text = "Your bank returned it. We have been told and will send it again; call us if you would like to know more." + number
 		}
+		if s.id, s.part = r.ID, partText(v, r); s.part != "" {
+			s.why = ""
+		}
 		shown = append(shown, s)
 	}
 	return shown
+}
+
+// partText says of how much of what the order cost a refund is a part, and what staff gave as the reason. It is empty for all of it, and for
+// money that never paid the order.
+func partText(v OrderView, r models.Refund) string {
+	p := keptPayment(v.Payments)
+	if p == nil || r.PaymentID != p.ID || r.Kind != "staff" && r.AmountPaise >= v.Order.AmountPaise {
+		return ""
+	}
+	said := map[string]string{"processed": " went back to you", "failed": " is to go back to you"}[r.Status]
+	if said == "" {
+		said = " goes back to you"
+	}
+	said = Rupees(r.AmountPaise) + " of " + Rupees(v.Order.AmountPaise) + said
+	if r.Kind == "staff" && r.Reason != "" {
+		return said + ": " + r.Reason
+	}
+	return said + "."
 }
 
 func since(t *time.Time) string {

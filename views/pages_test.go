@@ -42,6 +42,9 @@ func samplePages() map[string]templ.Component {
 	board.Notice, board.Undo = "Order 1047 is ready.", &Undo{OrderID: 1047, From: models.TicketReady, To: models.TicketPreparing}
 	board.Attention = []Attention{{Text: "A payment does not match the bill of order 1040", OrderID: 4, OpenedAt: *at(-5)}}
 
+	wrongRefund := sampleRefundView()
+	wrongRefund.Errors = map[string]string{"pieces": "That is more than is left.", "reason": "Please say why: the customer reads it, and it is kept."}
+
 	pages := map[string]templ.Component{
 		"outlets":          OutletsPage(OutletsView{Page: outlets, Outlets: []OutletCard{{sampleOutlet(), sampleOpening()}, {sampleOutlet(), sampleClosed()}}}),
 		"menu":             MenuPage(sampleMenuView()),
@@ -57,6 +60,9 @@ func samplePages() map[string]templ.Component {
 		"staff_login":      StaffLoginPage(StaffLoginView{Page: samplePage("Log in"), Login: "meera", Error: "Login or password is wrong."}),
 		"staff_order":      StaffOrderPage(sampleStaffOrderView()),
 		"staff_cancel":     StaffCancelPage(StaffCancelView{Page: samplePage(""), Order: sampleOrder(), RefundPaise: sampleOrder().AmountPaise, Errors: map[string]string{"reason": "Please say why; the customer reads it."}}),
+		"staff_order_part": StaffOrderPage(samplePartlyBackView("failed")),
+		"staff_refund":     StaffRefundPage(wrongRefund),
+		"staff_review":     StaffRefundReviewPage(sampleRefundReview()),
 		"staff_menu":       StaffMenuPage(StaffMenuView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Menu: sampleMenu(), Outlets: []models.Outlet{sampleOutlet(), {ID: 2, Slug: "two", Name: "Kesar Two"}}, Notice: "Samosa is sold out."}),
 		"staff_attention": StaffAttentionPage(StaffAttentionView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, JobsURL: "/staff/jobs",
 			Tasks: []models.Task{{ID: 5, Kind: models.TaskAmountMismatch, Detail: "pay_X: ₹10.00 instead of ₹12.00", OrderID: ptr(int64(12)), OpenedAt: *at(-9)}}}),
@@ -67,6 +73,7 @@ func samplePages() map[string]templ.Component {
 		v.Reason = "Your bank declined the payment."
 		pages["pay_"+state] = PayPage(v)
 	}
+	pages["order_partly_back"] = OrderPage(sampleOrderView(partlyBack("submitted")))
 	for name, change := range sampleOrders() {
 		pages["order_"+name] = OrderPage(sampleOrderView(change))
 	}
