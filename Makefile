@@ -3,7 +3,7 @@ SHELL := /bin/bash
 DEV   := .tiffin/bin/dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check e2e race fuzz sim bench gen migrate psql build setup clean dev
+.PHONY: help run test check e2e race fuzz sim model bench gen migrate psql build setup clean dev
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -11,8 +11,8 @@ help: ## print this
 run: ## start the shop with everything it needs; Ctrl-C stops it all (ARGS=-once: no rebuilding on change)
 	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) run $(ARGS)
 
-test: ## set up what tests need and run every test: all packages, browser, race detector, fuzzing
-	@scripts/setup postgres browser npm && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test
+test: ## set up what tests need and run every test: all packages, browser, race detector, torture, fuzzing, models
+	@scripts/setup postgres browser npm spin && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test
 
 check: ## formatting, vet, staticcheck, generated files, migrations, arrows
 	@scripts/check
@@ -26,11 +26,14 @@ race: ## run the money's tests under the race detector alone
 fuzz: ## fuzz each target, FUZZ_SECONDS=8 long
 	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test fuzz
 
-sim: ## simulate customers and faults: SEED=1 ROUNDS=500
-	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) with-db -- scripts/test sim
+sim: ## torture the shop, docs/torture.md: SEED=1 ROUNDS=500 or FOR=1h
+	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) torture $(if $(SEED),-seed $(SEED)) $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(FOR),-for $(FOR))
 
 bench: ## measure, and print the table of docs/performance.md
 	@scripts/setup postgres && exec scripts/test bench
+
+model: ## check the protocol models with Spin, and find every mistake planted in them
+	@scripts/setup spin && exec scripts/model
 
 gen: ## write *_templ.go from *.templ
 	@go tool templ generate
@@ -44,8 +47,8 @@ psql: ## open the database of `make run`
 build: ## build the shop into ./tiffin
 	@go build -trimpath -o tiffin ./cmd/web
 
-setup: ## find or install PostgreSQL's server programs, a browser and the npm packages
-	@scripts/setup postgres browser npm
+setup: ## find or install PostgreSQL's server programs, a browser, the npm packages and Spin
+	@scripts/setup postgres browser npm spin
 
 clean: ## remove what was built and downloaded here; the database of `make run` stays
 	@rm -rf tiffin .tiffin/bin && find . -name node_modules -prune -exec rm -rf {} +

@@ -133,9 +133,18 @@ var house = map[string]room{
 		outside: "github.com/jackc/pgx/v5",
 	},
 	"cmd/dev": {
-		ours:    "devdb razorpay/standin models migrations",
+		ours:    "devdb razorpay/standin models migrations cmd/dev/torture",
 		outside: "github.com/jackc/pgx/v5",
 		never:   map[string]string{"cmd/web": "it runs the shop as a process, as it ships"},
+	},
+	"cmd/dev/torture": {
+		ours:    "devdb razorpay razorpay/standin models migrations",
+		outside: "github.com/jackc/pgx/v5",
+		never: map[string]string{
+			"cmd/web":  "it tortures the shop as a process, as it ships",
+			"payments": "what it judges by must not be what it judges",
+			"handlers": "it knows pages as customers do, by what they send",
+		},
 	},
 	".": {}, // this test
 }
@@ -152,7 +161,7 @@ var testsIn = map[string]room{
 }
 
 // neverShipped must not be reached from what ships, in no way: their whole point is to be wrong on demand, or to delete data.
-var neverShipped = []string{"devdb", "razorpay/standin", "cmd/dev"}
+var neverShipped = []string{"devdb", "razorpay/standin", "cmd/dev", "cmd/dev/torture"}
 
 func TestArrows(t *testing.T) {
 	for _, wrong := range check(t, os.DirFS(".")) {

@@ -77,7 +77,7 @@ const (
 // New wires the app. It touches neither network nor database.
 func New(cfg Config, deps Deps) *App {
 	a := &App{cfg: cfg, deps: deps, store: deps.Store, cashier: deps.Cashier, log: deps.Log, now: deps.Now,
-		proxies: prefixes(cfg.TrustedProxies), closing: make(chan struct{}), metrics: newMetrics(deps.Registry)}
+		proxies: prefixes(cfg.TrustedProxies), closing: make(chan struct{}), metrics: newMetrics(deps.Registry, deps.Store)}
 	a.fiber = fiber.New(fiber.Config{
 		AppName:               "tiffin",
 		DisableStartupMessage: true,

@@ -3,8 +3,11 @@ package handlers
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
+
+	"tiffin/models"
 )
 
 // showHealth says that the process is alive and asks nobody: a database that is down is no reason to restart us.
@@ -16,7 +19,24 @@ func (a *App) showReadiness(c *fiber.Ctx) error {
 		a.log.WarnContext(c.UserContext(), "not ready", "error", err)
 		return c.Status(fiber.StatusServiceUnavailable).SendString("not ready\n") // the reason is in the log: it may name hosts
 	}
-	return c.SendString("ready\n")
+	return c.SendString("ready\n" + a.silence(c))
+}
+
+// silence is a line about webhooks that do not come though payments do. It is no reason to get no visitors: the sweeps find the money.
+func (a *App) silence(c *fiber.Ctx) string {
+	open, err := a.store.CountTasks(c.UserContext())
+	if err != nil || open[models.TaskSilence] == 0 {
+		return ""
+	}
+	last, err := a.store.LastEventAt(c.UserContext())
+	switch {
+	case err != nil:
+		return ""
+	case last == nil:
+		return "no webhook has ever come\n"
+	default:
+		return "no webhook since " + last.UTC().Format(time.RFC3339) + "\n"
+	}
 }
 
 func (a *App) readiness(c *fiber.Ctx) error {

@@ -77,7 +77,8 @@ func (a *App) streamOrder(c *fiber.Ctx) error {
 	return a.stream(c, models.OrderTopic(orderID), func(ctx context.Context) (bool, error) { return isOver(ctx, store, orderID) })
 }
 
-// isOver reports that nothing more will happen to an order by itself: closed or handed over, and no refund under way.
+// isOver reports that nothing more will happen to an order by itself: closed or handed over, no refund under way, and Razorpay is not asked
+// about it any more. The page says that it is live exactly as long.
 func isOver(ctx context.Context, store *models.Store, orderID int64) (bool, error) {
 	order, err := store.FindOrder(ctx, orderID)
 	if err != nil {
@@ -92,6 +93,9 @@ func isOver(ctx context.Context, store *models.Store, orderID int64) (bool, erro
 			return false, err
 		}
 	} else if order.Status == models.OrderPending {
+		return false, nil
+	}
+	if order.NextCheckAt != nil {
 		return false, nil
 	}
 	refunds, err := store.ListRefunds(ctx, orderID)

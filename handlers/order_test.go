@@ -202,6 +202,12 @@ func TestOrderStream(t *testing.T) {
 	}
 	refund := s.text(`SELECT id FROM refunds`)
 	must(t, s.cashier.SendRefund(t.Context(), refund))
+	next(t, names, "changed")
+	if over, err := isOver(t.Context(), s.store, s.order(token).ID); err != nil || over {
+		t.Errorf("while late money may still come the order counts as over: %v %v", over, err)
+	}
+	s.exec(`UPDATE orders SET next_check_at = NULL`)
+	s.exec(`SELECT pg_notify('tiffin', 'order:' || id) FROM orders`)
 	next(t, names, "closed")
 	next(t, names, "")
 

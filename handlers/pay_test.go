@@ -399,7 +399,10 @@ func TestCallbackOfAFailure(t *testing.T) {
 	b.send(ask{path: "/payments/verify?order=" + token, form: slip, bare: true}).is(303)
 	reason := s.text(`SELECT error_description FROM payments`)
 	b.get("/pay/"+token+"?state=failed").is(200).shows("failed-payment", reason)
-	b.get("/orders/"+token).is(200).shows("failed-payment", reason)
+	words, promise, _ := strings.Cut(reason, ". ") // the bank's words stay, the time Razorpay promises gives way to the rule's
+	if order := b.get("/orders/"+token).is(200).shows("failed-payment", words); promise == "" || strings.Contains(order.body, promise) {
+		t.Errorf("the order's page repeats %q", promise)
+	}
 	b.post("/pay/"+token, nil).leadsTo("/pay/" + token)
 	if got := s.rows(); got != "1 orders, 1 items, 1 gateway orders" {
 		t.Error(got)

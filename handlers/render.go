@@ -99,7 +99,7 @@ func (a *App) setHeaders(c *fiber.Ctx) {
 	c.Set(fiber.HeaderXFrameOptions, "DENY") // for browsers that do not know frame-ancestors
 	c.Set("Cross-Origin-Opener-Policy", "same-origin")
 	c.Set("Cross-Origin-Resource-Policy", "same-origin")
-	c.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=()")
+	c.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(self), payment=()")
 	if a.isHTTPS() {
 		c.Set(fiber.HeaderStrictTransportSecurity, "max-age=31536000")
 	}

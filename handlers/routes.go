@@ -31,6 +31,7 @@ func (a *App) routes() []route {
 
 		{get, "/checkout", false, a.showCheckout},
 		{post, "/checkout", true, a.placeOrder},
+		{post, "/checkout/extras", true, a.changeExtras},
 
 		{get, "/pay/:token", false, a.showPay},
 		{post, "/pay/:token", true, a.openPayment},

@@ -1,6 +1,9 @@
 package handlers
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/gofiber/fiber/v2"
 
 	"tiffin/models"
@@ -17,10 +20,7 @@ const (
 
 // showAttention shows what waits for a person.
 func (a *App) showAttention(c *fiber.Ctx) error {
-	notice := ""
-	if c.Query("done") == "closed" {
-		notice = "Taken off the list."
-	}
+	notice := map[string]string{"closed": "Taken off the list.", "retried": "Trying again. If it is of no use, it will be back on the list."}[c.Query("done")]
 	return a.answerAttention(c, fiber.StatusOK, notice)
 }
 
@@ -43,42 +43,60 @@ func (a *App) answerAttention(c *fiber.Ctx, status int, notice string) error {
 	return a.render(c, status, views.StaffAttentionPage(view))
 }
 
-// tasksFor lists the open tasks that are this member's business: those about orders of their outlet, and those about the gateway account,
-// which all outlets share, for whoever may refund.
-func (a *App) tasksFor(c *fiber.Ctx, member models.Staff) (theirs []models.Task, err error) {
-	tasks, err := a.store.ListTasks(c.UserContext(), maxTasks)
-	if err != nil {
-		return nil, err
-	}
-	for _, task := range tasks {
-		if task.OrderID == nil {
-			if member.MayRefund() {
-				theirs = append(theirs, task)
-			}
-			continue
-		}
-		if member.OutletID != nil {
-			order, err := a.store.FindOrder(c.UserContext(), *task.OrderID)
-			if err != nil {
-				return nil, err
-			}
-			if order.OutletID != *member.OutletID {
-				continue
-			}
-		}
-		theirs = append(theirs, task)
-	}
-	return theirs, nil
+// tasksFor lists the open tasks that are this member's business.
+func (a *App) tasksFor(c *fiber.Ctx, member models.Staff) ([]models.Task, error) {
+	return a.store.ListTasks(c.UserContext(), member, maxTasks)
 }
 
-// closeTask takes a task off the list. One that is not on this member's list any more, or never was, is 404 with the list as it is.
+// closeTask takes a task off the list that somebody has seen. Those that leave it by themselves, when their cause is gone, cannot be
+// waved away.
 func (a *App) closeTask(c *fiber.Ctx) error {
+	return a.onTask(c, "closed", func(task models.Task, member models.Staff) error {
+		if !views.IsSeen(task) {
+			return fmt.Errorf("task %d of kind %s is over when its cause is: %w", task.ID, task.Kind, models.ErrBadMove)
+		}
+		return a.store.CloseTask(c.UserContext(), task.ID, member.ID)
+	})
+}
+
+// retryTask does what a task asks for once more.
+func (a *App) retryTask(c *fiber.Ctx) error {
+	return a.onTask(c, "retried", func(task models.Task, member models.Staff) error {
+		if task.Kind == models.TaskRefundFailed {
+			return a.cashier.RetryRefund(c.UserContext(), task.Ref, member.ID)
+		}
+		return a.store.RetryTask(c.UserContext(), task.ID, member.ID)
+	})
+}
+
+// failedRefunds are the refunds that wait for this member to send them again: the task of each, by the refund's id.
+func (a *App) failedRefunds(c *fiber.Ctx, member models.Staff) (map[string]int64, error) {
+	if !member.MayRefund() {
+		return nil, nil
+	}
+	tasks, err := a.tasksFor(c, member)
+	waiting := map[string]int64{}
+	for _, task := range tasks {
+		if task.Kind == models.TaskRefundFailed {
+			waiting[task.Ref] = task.ID
+		}
+	}
+	return waiting, err
+}
+
+// onTask does something about the task in the address, and leads back to the list, or to the task's order when that is where it was pressed. One that is not on this member's list any more, or never was, is 404 with the
+// list as it is.
+func (a *App) onTask(c *fiber.Ctx, done string, do func(models.Task, models.Staff) error) error {
 	taskID, err := rowID(c)
 	if err != nil {
 		return err
 	}
-	if _, err := readForm(c); err != nil {
+	f, err := readForm(c, field{name: "back", max: 5})
+	if err != nil {
 		return err
+	}
+	if back := f.get("back"); back != "" && back != "order" {
+		return fmt.Errorf("%w: back to where", errBadForm)
 	}
 	if isStale(c) {
 		return a.answerAttention(c, fiber.StatusConflict, staleNotice)
@@ -89,12 +107,20 @@ func (a *App) closeTask(c *fiber.Ctx) error {
 		return err
 	}
 	for _, task := range tasks {
-		if task.ID == taskID {
-			if err := a.store.CloseTask(c.UserContext(), taskID, member.ID); err != nil {
-				return err
-			}
-			return redirect(c, attentionURL+"?done=closed")
+		if task.ID != taskID {
+			continue
 		}
+		err := do(task, member)
+		if errors.Is(err, models.ErrNotFound) {
+			break // somebody was first
+		}
+		if err != nil {
+			return err
+		}
+		if f.has("back") && task.OrderID != nil {
+			return redirect(c, fmt.Sprintf("/staff/orders/%d", *task.OrderID))
+		}
+		return redirect(c, attentionURL+"?done="+done)
 	}
 	return a.answerAttention(c, fiber.StatusNotFound, "That is not on your list any more. Nothing was changed.")
 }

@@ -79,7 +79,7 @@ func (a *App) attention(c *fiber.Ctx, tickets []models.Ticket) (list []views.Att
 			list = append(list, views.Attention{Text: views.Count(len(tasks)-i, "more thing", "more things") + " to do", OpenedAt: task.OpenedAt})
 			break
 		}
-		entry := views.Attention{Text: views.AttentionTitle(task.Kind) + ". " + task.Detail, OpenedAt: task.OpenedAt}
+		entry := views.Attention{Text: views.AttentionTitle(task.Kind) + ". " + views.AttentionText(task, a.now()), OpenedAt: task.OpenedAt}
 		if task.OrderID != nil {
 			entry.OrderID = *task.OrderID
 		}

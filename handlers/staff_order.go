@@ -3,7 +3,6 @@ package handlers
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -78,6 +77,12 @@ func (a *App) answerOrder(c *fiber.Ctx, status int, order models.Order, notice s
 	if view.Shares, err = a.store.ListShares(ctx, order.ID); err != nil {
 		return err
 	}
+	if view.Waiting, err = a.failedRefunds(c, view.Staff); err != nil {
+		return err
+	}
+	if view.Disputes, err = a.store.ListDisputes(ctx, order.ID); err != nil {
+		return err
+	}
 	events, err := a.store.ListEventsOf(ctx, order.ID)
 	if err != nil {
 		return err
@@ -91,33 +96,32 @@ func (a *App) answerOrder(c *fiber.Ctx, status int, order models.Order, notice s
 	return a.render(c, status, views.StaffOrderPage(view))
 }
 
-// history is what the database wrote down by itself and what people did, in one line of time. A ticket's moves are in both; the
-// database's own line is the one shown.
+// history is what moved and what people did: the timeline without the machinery. A ticket's moves are among both; the database's own line
+// is the one shown.
 func (a *App) history(c *fiber.Ctx, orderID int64) (history []views.OrderChange, err error) {
 	ctx := c.UserContext()
-	changes, err := a.store.ListStatusChanges(ctx, orderID)
-	if err != nil {
-		return nil, err
-	}
-	deeds, err := a.store.ListAudit(ctx, orderID)
+	entries, err := a.store.ListTimeline(ctx, orderID)
 	if err != nil {
 		return nil, err
 	}
 	who := a.actors(ctx)
-	for _, change := range changes {
-		history = append(history, views.OrderChange{At: change.At, Subject: change.Subject, Was: value(change.Was), Became: change.Became, Actor: who.full(change.Actor)})
-	}
-	for _, deed := range deeds {
-		if strings.HasPrefix(deed.Action, "ticket_") {
+	for _, e := range entries {
+		change := views.OrderChange{At: e.At, Subject: e.Kind, Was: e.Was, Became: e.Became, Actor: who.full(e.Actor)}
+		switch e.Kind {
+		case "order", "payment", "refund", "dispute", "ticket":
+		case "audit":
+			if strings.HasPrefix(e.ID, "ticket_") {
+				continue
+			}
+			change.Subject, change.Became = "note:", e.ID
+			if detail := e.Facts.Text("detail"); detail != "" {
+				change.Became += ": " + detail
+			}
+		default:
 			continue
 		}
-		text := deed.Action
-		if deed.Detail != "" {
-			text += ": " + deed.Detail
-		}
-		history = append(history, views.OrderChange{At: deed.At, Subject: "note:", Became: text, Actor: who.full(deed.Actor)})
+		history = append(history, change)
 	}
-	slices.SortStableFunc(history, func(x, y views.OrderChange) int { return x.At.Compare(y.At) })
 	return history, nil
 }
 
@@ -176,7 +180,7 @@ func (a *App) leftToRefund(c *fiber.Ctx, order models.Order) (models.Paise, erro
 	}
 	for _, p := range payments {
 		if p.IsKept() {
-			return leftOf(p), nil
+			return p.LeftPaise(), nil
 		}
 	}
 	return 0, nil

@@ -30,30 +30,24 @@ func (a *App) showRefund(c *fiber.Ctx) error {
 	return a.askRefund(c, fiber.StatusOK, order, giving{}, nil, "")
 }
 
-// askRefund shows the form, with what was typed and what is wrong with it.
+// askRefund shows the form, with what was typed and what is wrong with it; notice says why it is shown again.
 func (a *App) askRefund(c *fiber.Ctx, status int, order models.Order, g giving, wrong map[string]string, notice string) error {
-	bill, done, kept, err := a.store.Returnable(c.UserContext(), order.ID)
+	done, kept, err := a.store.Returned(c.UserContext(), order.ID)
 	if errors.Is(err, models.ErrNotFound) {
 		return a.answerOrder(c, fiber.StatusConflict, order, fmt.Sprintf("Nothing was paid for order %d, so there is nothing to give back.", order.Number))
 	}
 	if err != nil {
 		return err
 	}
-	left := leftOf(kept)
-	if left < models.LeastPayablePaise {
-		return a.answerRefunded(c, order)
+	if kept.LeftPaise() < models.LeastPayablePaise {
+		return a.answerGivenBack(c, order)
 	}
 	page, err := a.orderPage(c, order)
 	if err != nil {
 		return err
 	}
-	return a.render(c, status, views.StaffRefundPage(views.StaffRefundView{Page: page, Order: order, PaidPaise: bill.Amount() - bill.CustomerFeePaise, LeftPaise: left,
+	return a.render(c, status, views.StaffRefundPage(views.StaffRefundView{Page: page, Order: order, LeftPaise: kept.LeftPaise(),
 		Lines: refundLines(order, done, g.picked), Typed: g.typed, Errors: wrong, Notice: notice}))
-}
-
-// leftOf is what of a kept payment is neither back nor on its way.
-func leftOf(kept models.Payment) models.Paise {
-	return max(kept.AmountPaise-kept.CustomerFeePaise-kept.RefundReservedPaise, 0) // more may have gone back: the fee, by another hand
 }
 
 // refundLines are the lines of the bill with what can still be given back of each.
@@ -69,7 +63,8 @@ func refundLines(order models.Order, done models.Bill, picked map[int]int) (line
 }
 
 // refundByStaff gives a part of an order's money back in two steps: the review says to the paisa what goes back, and confirming does it.
-// The form brings along what was on its way back when the person decided, so that the same form twice does it once.
+// The form brings along what was on its way back when the person decided (seen) and what the review came to (shown). When money has moved
+// since, nothing is done and a fresh review is shown; the same form twice is answered as once.
 func (a *App) refundByStaff(c *fiber.Ctx) error {
 	order, err := a.orderInAddress(c)
 	if err != nil {
@@ -85,24 +80,27 @@ func (a *App) refundByStaff(c *fiber.Ctx) error {
 		return err
 	}
 	step := f.get("step")
-	if step != "confirm" && (f.has("seen") || f.has("shown")) && step != "change" {
-		return fmt.Errorf("%w: nothing was shown yet", errBadForm)
-	}
 	switch {
+	case step != "review" && step != "change" && step != "confirm":
+		return fmt.Errorf("%w: step", errBadForm)
+	case step == "review" && (f.has("seen") || f.has("shown")):
+		return fmt.Errorf("%w: nothing was shown yet", errBadForm)
 	case isStale(c):
 		return a.askRefund(c, fiber.StatusConflict, order, g, nil, staleNotice)
 	case step == "change":
 		return a.askRefund(c, fiber.StatusOK, order, g, nil, "")
-	case step == "review":
-		if len(wrong) > 0 {
-			return a.askRefund(c, fiber.StatusUnprocessableEntity, order, g, wrong, "")
-		}
-		return a.reviewRefund(c, fiber.StatusOK, order, g)
-	case step != "confirm":
-		return fmt.Errorf("%w: step", errBadForm)
-	case len(wrong) > 0:
+	case len(wrong) > 0 && step == "confirm":
 		return fmt.Errorf("%w: a review of nothing", errBadForm)
+	case len(wrong) > 0:
+		return a.askRefund(c, fiber.StatusUnprocessableEntity, order, g, wrong, "")
+	case step == "review":
+		return a.reviewRefund(c, order, g, "")
 	}
+	return a.confirmRefund(c, order, g, f)
+}
+
+// confirmRefund gives back what the review showed, or shows it anew.
+func (a *App) confirmRefund(c *fiber.Ctx, order models.Order, g giving, f form) error {
 	seen, err := parsePaise(f.get("seen"))
 	if err != nil {
 		return err
@@ -111,37 +109,48 @@ func (a *App) refundByStaff(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	share, kept, err := a.store.ShareOf(c.UserContext(), order.ID, g.asked)
+	ctx, me := c.UserContext(), shiftOf(c).member.ID
+	share, kept, err := a.store.ShareOf(ctx, order.ID, g.asked)
 	switch {
 	case kept.ID != 0 && kept.RefundReservedPaise != seen:
-		return a.answerRefunded(c, order)
-	case err != nil:
-		return a.refuseRefund(c, order, g, err)
-	case share.Amount() != shown:
-		return a.reviewRefund(c, fiber.StatusConflict, order, g)
+		err = models.ErrBadMove
+	case err == nil && share.Amount() != shown:
+		return a.reviewRefund(c, order, g, "It comes to another amount than was shown. Nothing was given back; please look again.")
+	case err == nil:
+		_, err = a.cashier.RequestRefund(ctx, order.ID, g.asked, seen, spoken(g.typed.Reason), me)
 	}
-	_, err = a.cashier.RequestRefund(c.UserContext(), order.ID, g.asked, seen, spoken(g.typed.Reason), shiftOf(c).member.ID)
 	if errors.Is(err, models.ErrBadMove) {
 		a.note(c, err)
-		return a.answerRefunded(c, order)
+		newest, found, err := a.newestRefund(c, order)
+		if err != nil {
+			return err
+		}
+		mine := found && newest.Kind == "staff" && newest.RequestedBy == models.StaffActor(me) && newest.AmountPaise == shown && newest.Reason == spoken(g.typed.Reason)
+		if _, kept, err = a.store.Returned(ctx, order.ID); err != nil {
+			return err
+		}
+		if mine && kept.RefundReservedPaise == seen+shown { // the same form came twice
+			return redirect(c, fmt.Sprintf("/staff/orders/%d", order.ID))
+		}
+		return a.reviewRefund(c, order, g, a.movedMeanwhile(c, newest, found)+" Nothing more was done; please look again.")
 	}
 	if err != nil {
-		return a.refuseRefund(c, order, g, err)
+		return a.refuseRefund(c, order, g, err, "")
 	}
 	return redirect(c, fmt.Sprintf("/staff/orders/%d", order.ID))
 }
 
-// reviewRefund shows what goes back, part by part, and asks. Nothing is done.
-func (a *App) reviewRefund(c *fiber.Ctx, status int, order models.Order, g giving) error {
+// reviewRefund shows what goes back, part by part, and asks. Nothing is done. notice says why it is shown again: something changed meanwhile.
+func (a *App) reviewRefund(c *fiber.Ctx, order models.Order, g giving, notice string) error {
 	share, kept, err := a.store.ShareOf(c.UserContext(), order.ID, g.asked)
 	if err != nil {
-		return a.refuseRefund(c, order, g, err)
+		return a.refuseRefund(c, order, g, err, notice)
 	}
-	bill, done, _, err := a.store.Returnable(c.UserContext(), order.ID)
+	done, _, err := a.store.Returned(c.UserContext(), order.ID)
 	if err != nil {
 		return err
 	}
-	view := views.StaffRefundReviewView{Order: order, PaidPaise: bill.Amount() - bill.CustomerFeePaise, Share: share, Typed: g.typed, SeenPaise: kept.RefundReservedPaise}
+	view := views.StaffRefundReviewView{Order: order, Share: share, Typed: g.typed, SeenPaise: kept.RefundReservedPaise, Notice: notice}
 	for _, l := range refundLines(order, done, g.picked) {
 		if l.Picked > 0 {
 			view.Lines = append(view.Lines, l)
@@ -150,59 +159,72 @@ func (a *App) reviewRefund(c *fiber.Ctx, status int, order models.Order, g givin
 	if view.Page, err = a.orderPage(c, order); err != nil {
 		return err
 	}
+	status := fiber.StatusOK
+	if notice != "" {
+		status = fiber.StatusConflict
+	}
 	return a.render(c, status, views.StaffRefundReviewPage(view))
 }
 
-// refuseRefund answers what the shop says no to: beside its field when somebody typed it, with what is left.
-func (a *App) refuseRefund(c *fiber.Ctx, order models.Order, g giving, why error) error {
-	if !errors.Is(why, models.ErrTooMuch) && !errors.Is(why, models.ErrTooSmall) {
-		if errors.Is(why, models.ErrNotFound) { // of the order's payment; the order itself is there
-			return a.askRefund(c, fiber.StatusConflict, order, g, nil, "")
-		}
+// refuseRefund answers what the shop says no to: beside its field, with what is left.
+func (a *App) refuseRefund(c *fiber.Ctx, order models.Order, g giving, why error, notice string) error {
+	a.note(c, why)
+	tooMuch, tooSmall := errors.Is(why, models.ErrTooMuch), errors.Is(why, models.ErrTooSmall)
+	if errors.Is(why, models.ErrNotFound) { // of the order's payment; the order itself is there
+		return a.askRefund(c, fiber.StatusConflict, order, g, nil, notice)
+	}
+	if !tooMuch && !tooSmall {
 		return why
 	}
-	a.note(c, why)
-	_, _, kept, err := a.store.Returnable(c.UserContext(), order.ID)
+	_, kept, err := a.store.Returned(c.UserContext(), order.ID)
 	if err != nil {
 		return err
 	}
-	sentence := "That is more than is left. " + views.Rupees(leftOf(kept)) + " can still be given back."
-	if errors.Is(why, models.ErrTooSmall) {
-		sentence = "Razorpay gives back ₹1.00 or more at a time, so what goes back and what stays must not be less. " + views.Rupees(leftOf(kept)) + " is left."
+	sentence := "That is more than is left. " + views.Rupees(kept.LeftPaise()) + " can still be given back."
+	if tooSmall {
+		sentence = "Razorpay gives back ₹1.00 or more at a time, so what goes back and what stays must not be less. " + views.Rupees(kept.LeftPaise()) + " is left."
 	}
-	where := map[string]string{"dishes": "pieces", "amount": "amount"}[g.typed.What]
-	if where == "" {
-		where = "what"
+	where, status := map[string]string{"dishes": "pieces", "amount": "amount", "rest": "what"}[g.typed.What], fiber.StatusUnprocessableEntity
+	if notice != "" {
+		status = fiber.StatusConflict
 	}
-	return a.askRefund(c, fiber.StatusUnprocessableEntity, order, g, map[string]string{where: sentence}, "")
+	return a.askRefund(c, status, order, g, map[string]string{where: sentence}, notice)
 }
 
-// answerRefunded shows an order whose money somebody has sent back meanwhile, with who and when.
-func (a *App) answerRefunded(c *fiber.Ctx, order models.Order) error {
-	ctx := c.UserContext()
+// newestRefund is the last one of an order's kept payment that counts.
+func (a *App) newestRefund(c *fiber.Ctx, order models.Order) (newest models.Refund, found bool, err error) {
+	refunds, err := a.store.ListRefunds(c.UserContext(), order.ID)
+	for _, r := range refunds {
+		if order.PaidPaymentID != nil && r.PaymentID == *order.PaidPaymentID && r.Status != "void" {
+			newest, found = r, true
+		}
+	}
+	return newest, found, err
+}
+
+// movedMeanwhile says what became of an order's money since somebody looked: the newest refund, by whom and when.
+func (a *App) movedMeanwhile(c *fiber.Ctx, r models.Refund, found bool) string {
+	if !found {
+		return "Money of this order has moved meanwhile."
+	}
+	says := map[string]string{"processed": "%s was already given back (asked by %s at %s).", "failed": "%s was already asked for, and failed (asked by %s at %s)."}[r.Status]
+	if says == "" {
+		says = "%s is already on its way back (asked by %s at %s)."
+	}
+	return fmt.Sprintf(says, views.Rupees(r.AmountPaise), a.actors(c.UserContext()).name(r.RequestedBy), views.Clock(r.RequestedAt))
+}
+
+// answerGivenBack shows an order of which nothing is left to give back, with what went last, by whom and when.
+func (a *App) answerGivenBack(c *fiber.Ctx, order models.Order) error {
 	order, err := a.staffOrder(c, order.ID)
 	if err != nil {
 		return err
 	}
-	refunds, err := a.store.ListRefunds(ctx, order.ID)
+	newest, found, err := a.newestRefund(c, order)
 	if err != nil {
 		return err
 	}
-	sentence := "Money of this order has moved meanwhile. Nothing more was done."
-	for _, r := range refunds { // the newest that counts
-		if order.PaidPaymentID == nil || r.PaymentID != *order.PaidPaymentID || r.Status == "void" {
-			continue
-		}
-		state := "is already on its way back"
-		switch r.Status {
-		case "processed":
-			state = "was already given back"
-		case "failed":
-			state = "was already asked for, and failed"
-		}
-		sentence = fmt.Sprintf("%s %s (asked by %s at %s). Nothing more was done.", views.Rupees(r.AmountPaise), state, a.actors(ctx).name(r.RequestedBy), views.Clock(r.RequestedAt))
-	}
-	return a.answerOrder(c, fiber.StatusConflict, order, sentence)
+	return a.answerOrder(c, fiber.StatusConflict, order, a.movedMeanwhile(c, newest, found)+" Nothing more was done.")
 }
 
 // readGiving reads what goes back. wrong says what is missing or mistyped, by field. Errors: errBadForm.
@@ -274,42 +296,4 @@ func parsePaise(text string) (models.Paise, error) {
 		return 0, fmt.Errorf("%w: not paise", errBadForm)
 	}
 	return models.Paise(n), nil
-}
-
-// refundID is how our refunds are named.
-var refundID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-
-// retryRefund asks again for what a failed refund did not give back. It works from any page: the refund is in the address.
-func (a *App) retryRefund(c *fiber.Ctx) error {
-	id := c.Params("id")
-	if !refundID.MatchString(id) {
-		return models.ErrNotFound
-	}
-	if _, err := readForm(c); err != nil {
-		return err
-	}
-	refund, err := a.store.FindRefund(c.UserContext(), id)
-	if err != nil {
-		return err
-	}
-	order, err := a.staffOrder(c, refund.OrderID)
-	if err != nil {
-		return err
-	}
-	if isStale(c) {
-		return a.answerOrder(c, fiber.StatusConflict, order, staleNotice)
-	}
-	err = a.cashier.RetryRefund(c.UserContext(), id, shiftOf(c).member.ID)
-	if errors.Is(err, models.ErrBadMove) {
-		a.note(c, err)
-		what := "was already sent again"
-		if refund.Status != "failed" {
-			what = "has not failed"
-		}
-		return a.answerOrder(c, fiber.StatusConflict, order, "That refund of "+views.Rupees(refund.AmountPaise)+" "+what+". Nothing more was done.")
-	}
-	if err != nil {
-		return err
-	}
-	return redirect(c, fmt.Sprintf("/staff/orders/%d", order.ID))
 }

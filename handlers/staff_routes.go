@@ -30,18 +30,20 @@ func (a *App) staffTable() []staffRoute {
 		{post, "/staff/close", true, mayRefund, a.closeKitchen}, // money that still comes is given back
 
 		{get, "/staff/orders/:id", false, nil, a.showStaffOrder},
+		{get, "/staff/orders/:id/timeline", false, nil, a.showTimeline},
+		{get, "/staff/orders/:id/timeline.json", false, nil, a.downloadTimeline},
 		{post, "/staff/orders/:id/move", true, nil, a.moveTicket},
 		{get, "/staff/orders/:id/cancel", false, mayRefund, a.showCancel},
 		{post, "/staff/orders/:id/cancel", true, mayRefund, a.cancelByStaff},
 		{get, "/staff/orders/:id/refund", false, mayRefund, a.showRefund},
 		{post, "/staff/orders/:id/refund", true, mayRefund, a.refundByStaff},
-		{post, "/staff/refunds/:id/retry", true, mayRefund, a.retryRefund},
 
 		{get, "/staff/menu", false, nil, a.showStaffMenu},
 		{post, "/staff/menu/:id", true, nil, a.switchDish},
 
 		{get, "/staff/attention", false, nil, a.showAttention},
 		{post, "/staff/attention/:id/close", true, mayRefund, a.closeTask},
+		{post, "/staff/attention/:id/retry", true, mayRefund, a.retryTask},
 	}
 }
 

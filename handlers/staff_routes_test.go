@@ -85,6 +85,7 @@ func TestStaffFormFromAnEarlierLogin(t *testing.T) {
 		{orderPath(order, "/cancel"), []string{"reason", "we ran out", "confirm", "yes"}, 409, "cancel-form"},
 		{"/staff/close", []string{"outlet", k.outlet.Slug, "confirm", "yes"}, 409, "close-form"},
 		{fmt.Sprintf("/staff/attention/%d/close", task), nil, 409, "notice"},
+		{fmt.Sprintf("/staff/attention/%d/retry", task), nil, 409, "notice"},
 		{fmt.Sprintf("/staff/menu/%d", item), []string{"state", "off"}, 403, "error"},
 	} {
 		old := "a token of an earlier login"
@@ -127,7 +128,7 @@ func TestStaffOfAnotherOutlet(t *testing.T) {
 			b := k.signedIn(k.staff("our-"+role, "Our "+role, role, k.outlet.ID))
 			before := k.rows()
 			for _, o := range []models.Order{theirs, pending} {
-				for _, more := range []string{"", "/cancel"} {
+				for _, more := range []string{"", "/cancel", "/timeline", "/timeline.json"} {
 					res := b.get(orderPath(o, more))
 					if res.status != 404 && (role != "kitchen" || more != "/cancel" || res.status != 403) {
 						t.Errorf("%s = %d, want 404", res.what, res.status)

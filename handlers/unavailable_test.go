@@ -1,6 +1,8 @@
 package handlers
 
 import (
+	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"net/url"
 	"strings"
@@ -17,6 +19,11 @@ func TestRestartingDatabaseIsBusy(t *testing.T) {
 	for _, code := range []string{"57P01", "57P02", "57P03", "53300"} {
 		if status, _ := explain(fmt.Errorf("session: %w", &pgconn.PgError{Code: code})); status != 503 {
 			t.Errorf("%s is answered with %d", code, status)
+		}
+	}
+	for _, cut := range []error{driver.ErrBadConn, sql.ErrConnDone} { // a connection that was cut, as the driver says it
+		if status, _ := explain(fmt.Errorf("session: %w", cut)); status != 503 {
+			t.Errorf("%v is answered with %d", cut, status)
 		}
 	}
 }

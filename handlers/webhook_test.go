@@ -5,6 +5,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"tiffin/razorpay"
 	"tiffin/razorpay/standin"
@@ -150,4 +153,50 @@ func TestWebhookThatCannotBeStored(t *testing.T) {
 	b.deliver(vectorBody, vectorSign, "evt_1").is(503)
 	s.exec(`ALTER TABLE elsewhere RENAME TO webhook_events`)
 	b.deliver(vectorBody, vectorSign, "evt_1").is(200)
+}
+
+// FP-40, FP-43: every connection is taken, or the disk is full. The delivery is refused in time, so that Razorpay sends it again; nothing
+// is half there, the process still says that it lives, and once there is room the repeat counts like the first.
+func TestWebhookWithoutRoom(t *testing.T) {
+	t.Parallel()
+	t.Run("FP-40 every connection is taken", func(t *testing.T) {
+		t.Parallel()
+		s := openShop(t)
+		b := s.visitor()
+		var held []*pgxpool.Conn
+		for range s.store.Pool().Config().MaxConns {
+			conn, err := s.store.Pool().Acquire(t.Context())
+			must(t, err)
+			held = append(held, conn)
+		}
+		begun := time.Now()
+		b.deliver(vectorBody, vectorSign, "evt_1").is(503)
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("Razorpay waits five seconds, the answer took %s", took)
+		}
+		b.get("/healthz").is(200)
+		for _, conn := range held {
+			conn.Release()
+		}
+		b.deliver(vectorBody, vectorSign, "evt_1").is(200)
+		if n := s.count(`SELECT count(*) FROM webhook_events`); n != 1 {
+			t.Errorf("%d events", n)
+		}
+	})
+	t.Run("FP-43 the disk is full", func(t *testing.T) {
+		t.Parallel()
+		s := openShop(t)
+		b := s.visitor()
+		s.exec(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$`)
+		s.exec(`CREATE TRIGGER full_disk AFTER INSERT ON river_job FOR EACH ROW EXECUTE FUNCTION full_disk()`) // the event's row fits, its job does not
+		b.deliver(vectorBody, vectorSign, "evt_1").is(503)
+		if n := s.count(`SELECT count(*) FROM webhook_events`); n != 0 {
+			t.Errorf("%d events without a job", n)
+		}
+		s.exec(`DROP TRIGGER full_disk ON river_job`)
+		b.deliver(vectorBody, vectorSign, "evt_1").is(200)
+		if n := s.count(`SELECT count(*) FROM webhook_events JOIN river_job ON kind = 'process_event'`); n != 1 {
+			t.Errorf("%d events with a job", n)
+		}
+	})
 }

@@ -10,22 +10,26 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"tiffin/models"
+	"tiffin/payments"
 )
 
-// purge deletes what is past its keeping time. Money rows are never among it.
-func purge(ctx context.Context, store *models.Store) (int, error) {
+// purge takes away what is past its keeping time: people out of the bodies of events, then the events, sessions, login tries. Money rows
+// are never among it.
+func purge(ctx context.Context, store *models.Store, cashier *payments.Cashier) (int, error) {
+	stripped, stripErr := cashier.StripEvents(ctx)
 	events, err := store.PurgeEvents(ctx)
 	sessions, sessionsErr := store.PurgeSessions(ctx)
 	tries, triesErr := store.PurgeLoginAttempts(ctx)
-	return int(events + sessions + tries), errors.Join(err, sessionsErr, triesErr)
+	return stripped + int(events+sessions+tries), errors.Join(stripErr, err, sessionsErr, triesErr)
 }
 
-// checkInvariants puts every broken promise before a person, once while it is open.
+// checkInvariants puts every broken promise before a person, once while it is open, and takes those off the list that are kept again.
 func checkInvariants(ctx context.Context, store *models.Store, log *slog.Logger) (int, error) {
 	broken, err := store.ListBroken(ctx)
 	if err != nil {
 		return 0, err
 	}
+	refs := []string{}
 	for _, b := range broken {
 		log.ErrorContext(ctx, "invariant broken", "inv", b.Inv, "order_id", b.OrderID, "detail", b.Detail)
 		ref := b.Inv
@@ -35,8 +39,12 @@ func checkInvariants(ctx context.Context, store *models.Store, log *slog.Logger)
 		if err := store.OpenTask(ctx, models.TaskBroken, ref, b.OrderID, b.Inv+": "+b.Detail); err != nil {
 			return 0, err
 		}
+		refs = append(refs, ref)
 	}
-	return len(broken), nil
+	if len(broken) < models.MostBroken {
+		err = store.EndOtherTasks(ctx, models.TaskBroken, refs)
+	}
+	return len(broken), err
 }
 
 // errorLog tells of a job's failure once. The job itself is kept by River and, by its row, by the sweeps.

@@ -18,8 +18,11 @@ func timetable() []*river.PeriodicJob {
 		every[models.SweepEventsArgs](time.Minute),
 		every[models.SweepLettersArgs](time.Minute),
 		every[models.WatchDeadlinesArgs](time.Minute),
+		every[models.RefreshTasksArgs](time.Minute),
 		every[models.CheckInvariantsArgs](5 * time.Minute),
 		every[models.ReconcileAccountArgs](time.Hour),
+		every[models.ReconcileDisputesArgs](time.Hour), // a deadline is days away
+		every[models.ReconcileWeekArgs](24 * time.Hour),
 		every[models.PurgeArgs](24 * time.Hour),
 	}
 }

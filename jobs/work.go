@@ -62,10 +62,13 @@ func New(store *models.Store, cashier *payments.Cashier, letters Letters, log *s
 		addSweep[models.ResolveClaimsArgs](workers, cashier.ResolveClaims),
 		addSweep[models.SweepRefundsArgs](workers, cashier.SweepRefunds),
 		addSweep[models.SweepEventsArgs](workers, cashier.SweepEvents),
-		addSweep[models.ReconcileAccountArgs](workers, cashier.ReconcileAccount),
+		addSweep[models.ReconcileAccountArgs](workers, func(ctx context.Context) (int, error) { return cashier.ReconcileAccount(ctx, payments.AccountHours) }),
+		addSweep[models.ReconcileWeekArgs](workers, func(ctx context.Context) (int, error) { return cashier.ReconcileAccount(ctx, payments.AccountDays) }),
 		addSweep[models.SweepLettersArgs](workers, func(ctx context.Context) (int, error) { return sweepLetters(ctx, store, letters, log) }),
-		addSweep[models.PurgeArgs](workers, func(ctx context.Context) (int, error) { return purge(ctx, store) }),
 		addSweep[models.WatchDeadlinesArgs](workers, store.WatchDeadlines),
+		addSweep[models.PurgeArgs](workers, func(ctx context.Context) (int, error) { return purge(ctx, store, cashier) }),
+		addSweep[models.ReconcileDisputesArgs](workers, cashier.ReconcileDisputes),
+		addSweep[models.RefreshTasksArgs](workers, store.RefreshTasks),
 		addSweep[models.CheckInvariantsArgs](workers, func(ctx context.Context) (int, error) { return checkInvariants(ctx, store, log) }),
 	}
 	if err := errors.Join(errs...); err != nil {

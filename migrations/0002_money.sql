@@ -49,7 +49,7 @@ CREATE TABLE orders (
   amount_paise    bigint NOT NULL CHECK (amount_paise >= 0),
   -- who and where, snapshots
   name            text NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
-  phone           text NOT NULL CHECK (phone ~ '^\+[0-9]{8,15}$'),
+  phone           text NOT NULL,                                                -- E.164
   email           text NOT NULL DEFAULT '',
   line1           text NOT NULL DEFAULT '',
   line2           text NOT NULL DEFAULT '',
@@ -57,6 +57,9 @@ CREATE TABLE orders (
   directions      text NOT NULL DEFAULT '',
   distance_metres int,
   note            text NOT NULL DEFAULT '' CHECK (length(note) <= 500),
+  buyer_gstin     text NOT NULL DEFAULT '' CHECK (buyer_gstin = '' OR buyer_gstin ~ '^[0-9]{2}[A-Z]{5}[0-9]{4}[A-Z][1-9A-Z]Z[0-9A-Z]$'),  -- for a tax invoice to a business
+  buyer_name      text NOT NULL DEFAULT '' CHECK (length(buyer_name) <= 120),   -- the business
+  coupon          text NOT NULL DEFAULT '',                                     -- whose discount it is
   outlet_name     text NOT NULL,
   prep_minutes    int NOT NULL,
   delivery_minutes int NOT NULL,
@@ -80,6 +83,8 @@ CREATE TABLE orders (
   FOREIGN KEY (slot_id, outlet_id) REFERENCES kitchen_slots (id, outlet_id),
   CONSTRAINT orders_total_check CHECK (amount_paise = subtotal_paise - discount_paise + packaging_paise + delivery_paise
                                        + cgst_paise + sgst_paise + tip_paise + round_off_paise),
+  CONSTRAINT orders_coupon_check CHECK ((discount_paise > 0) = (coupon <> '')),
+  CONSTRAINT orders_tip_check CHECK (tip_paise <= 100000),
   CONSTRAINT orders_untaxed_check CHECK (tax_mode = 'regular' OR (cgst_paise = 0 AND sgst_paise = 0)),
   CONSTRAINT orders_nothing_check CHECK ((pays = 'nothing') = (amount_paise = 0)),
   CONSTRAINT orders_minimum_check CHECK (pays <> 'razorpay' OR amount_paise >= 100),
@@ -90,6 +95,7 @@ CREATE TABLE orders (
   CONSTRAINT orders_resolve_check CHECK ((resolve_by IS NULL) = (next_action = '')),
   CONSTRAINT orders_closed_check CHECK ((status IN ('cancelled','expired')) = (closed_at IS NOT NULL)),
   CONSTRAINT orders_reason_check CHECK ((status = 'cancelled') = (cancel_reason IS NOT NULL AND cancelled_by IS NOT NULL)),
+  CONSTRAINT orders_phone_check CHECK (phone ~ '^\+[0-9]{8,15}$' OR (phone = '' AND cancel_reason IS NOT DISTINCT FROM 'review')),
   CONSTRAINT orders_address_check CHECK (way = 'pickup' OR (line1 <> '' AND pin <> ''))
 );
 CREATE UNIQUE INDEX orders_one_pending_key ON orders (cart_id) WHERE status = 'pending';
@@ -241,6 +247,8 @@ CREATE TABLE payments (
 );
 CREATE UNIQUE INDEX payments_one_kept_key ON payments (order_id) WHERE disposition = 'kept';
 CREATE INDEX payments_order ON payments (order_id);
+CREATE INDEX payments_second ON payments (decided_at) WHERE reason = 'already_paid';
+CREATE INDEX payments_decided ON payments (decided_at) WHERE decided_at IS NOT NULL;
 
 ALTER TABLE orders ADD COLUMN kept text GENERATED ALWAYS AS (CASE WHEN paid_payment_id IS NULL THEN NULL ELSE 'kept' END) STORED;
 ALTER TABLE orders ADD CONSTRAINT orders_paid_payment_fkey FOREIGN KEY (paid_payment_id, id, kept) REFERENCES payments (id, order_id, disposition);
@@ -367,6 +375,7 @@ CREATE TABLE webhook_events (
   body_sha256     bytea NOT NULL,
   event_type      text NOT NULL,                                                -- verbatim: payment.captured
   body            bytea,                                                        -- raw bytes; stripped of personal fields on day 7, row gone on day 90
+  stripped_at     timestamptz,                                                  -- from then on body is only what is allowed to stay; body_sha256 is still of what came
   razorpay_payment_id text NOT NULL DEFAULT '', razorpay_order_id text NOT NULL DEFAULT '', razorpay_refund_id text NOT NULL DEFAULT '',
   order_ref       bigint,                                                       -- the order it turned out to be about
   status          text NOT NULL DEFAULT 'received' CHECK (status IN ('received','processed','ignored','dead')),
@@ -384,6 +393,35 @@ CREATE TABLE webhook_events (
 CREATE INDEX webhook_events_open ON webhook_events (next_attempt_at) WHERE status = 'received';
 CREATE INDEX webhook_events_order ON webhook_events (order_ref) WHERE order_ref IS NOT NULL;
 CREATE INDEX webhook_events_received ON webhook_events (received_at);
+CREATE INDEX webhook_events_unstripped ON webhook_events (received_at) WHERE stripped_at IS NULL;
+CREATE INDEX webhook_events_gateway_order ON webhook_events (razorpay_order_id);
+CREATE INDEX webhook_events_payment ON webhook_events (razorpay_payment_id);
+
+CREATE TABLE gateway_fetches (                              -- what the gateway answered about a payment, the first time each road heard it; append-only
+  id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at       timestamptz NOT NULL DEFAULT shop_now(),
+  order_id bigint NOT NULL REFERENCES orders,
+  razorpay_payment_id text NOT NULL,
+  via      text NOT NULL,                                                       -- the road, as payments.first_source
+  answer   text NOT NULL,                                                       -- its state at the gateway, in our words
+  CONSTRAINT gateway_fetches_answer_key UNIQUE (razorpay_payment_id, via, answer)
+);
+CREATE INDEX gateway_fetches_order ON gateway_fetches (order_id);
+
+CREATE TABLE disputes (                                     -- what a bank asks back on its customer's word
+  razorpay_dispute_id text PRIMARY KEY CHECK (razorpay_dispute_id ~ '^disp_[A-Za-z0-9]{10,20}$'),
+  payment_id     bigint NOT NULL REFERENCES payments,
+  order_id       bigint NOT NULL REFERENCES orders,
+  amount_paise   bigint NOT NULL CHECK (amount_paise >= 0),
+  deducted_paise bigint NOT NULL DEFAULT 0 CHECK (deducted_paise >= 0),         -- what it has cost: 0 unless lost
+  currency       text NOT NULL,
+  reason_code    text NOT NULL DEFAULT '', phase text NOT NULL DEFAULT '',
+  status         text NOT NULL CHECK (status <> ''),                            -- Razorpay's word: open, under_review, won, lost, closed
+  respond_by     timestamptz,                                                   -- NULL: Razorpay names no deadline
+  opened_at      timestamptz,                                                   -- by Razorpay's clock
+  recorded_at    timestamptz NOT NULL DEFAULT shop_now()
+);
+CREATE INDEX disputes_order ON disputes (order_id);
 
 CREATE TABLE payment_hints (                                -- a browser told us while the gateway was away: ask again
   razorpay_payment_id text PRIMARY KEY,
@@ -432,6 +470,7 @@ CREATE TABLE staff_tasks (                                  -- the attention lis
   closed_by bigint REFERENCES staff
 );
 CREATE UNIQUE INDEX staff_tasks_open_key ON staff_tasks (kind, ref) WHERE closed_at IS NULL;
+CREATE INDEX staff_tasks_order ON staff_tasks (order_id) WHERE order_id IS NOT NULL;
 
 CREATE TABLE audit (                                        -- who did what, append-only
   id       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -446,7 +485,7 @@ CREATE INDEX audit_order ON audit (order_id) WHERE order_id IS NOT NULL;
 CREATE TABLE status_changes (                               -- history of orders, payments, refunds, tickets; append-only, written by triggers
   id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   at         timestamptz NOT NULL DEFAULT shop_now(),
-  subject    text NOT NULL CHECK (subject IN ('order','payment','refund','fulfilment')),
+  subject    text NOT NULL CHECK (subject IN ('order','payment','refund','fulfilment','dispute')),
   subject_id text NOT NULL,
   order_id   bigint NOT NULL,
   was        text,                                                              -- NULL: made

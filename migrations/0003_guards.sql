@@ -43,10 +43,10 @@ CREATE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   THEN PERFORM refuse_edge('order', OLD.status, NEW.status); END IF;
   IF OLD.paid_payment_id IS NOT NULL AND (NEW.paid_payment_id, NEW.paid_at) IS DISTINCT FROM (OLD.paid_payment_id, OLD.paid_at) THEN PERFORM refuse_fact('order'); END IF;
   IF (NEW.public_id, NEW.token, NEW.number, NEW.service_on, NEW.outlet_id, NEW.slot_id, NEW.cart_id, NEW.customer_id, NEW.checkout_key, NEW.checkout_hash, NEW.mode, NEW.way, NEW.currency, NEW.tax_mode,
-      NEW.subtotal_paise, NEW.discount_paise, NEW.packaging_paise, NEW.delivery_paise, NEW.cgst_paise, NEW.sgst_paise, NEW.tip_paise, NEW.round_off_paise, NEW.amount_paise, NEW.pays, NEW.placed_at)
+      NEW.subtotal_paise, NEW.discount_paise, NEW.packaging_paise, NEW.delivery_paise, NEW.cgst_paise, NEW.sgst_paise, NEW.tip_paise, NEW.round_off_paise, NEW.amount_paise, NEW.coupon, NEW.pays, NEW.placed_at)
      IS DISTINCT FROM
      (OLD.public_id, OLD.token, OLD.number, OLD.service_on, OLD.outlet_id, OLD.slot_id, OLD.cart_id, OLD.customer_id, OLD.checkout_key, OLD.checkout_hash, OLD.mode, OLD.way, OLD.currency, OLD.tax_mode,
-      OLD.subtotal_paise, OLD.discount_paise, OLD.packaging_paise, OLD.delivery_paise, OLD.cgst_paise, OLD.sgst_paise, OLD.tip_paise, OLD.round_off_paise, OLD.amount_paise, OLD.pays, OLD.placed_at)
+      OLD.subtotal_paise, OLD.discount_paise, OLD.packaging_paise, OLD.delivery_paise, OLD.cgst_paise, OLD.sgst_paise, OLD.tip_paise, OLD.round_off_paise, OLD.amount_paise, OLD.coupon, OLD.pays, OLD.placed_at)
   THEN PERFORM refuse_fact('order'); END IF;
   IF OLD.status <> 'pending' AND (NEW.line1, NEW.line2, NEW.pin, NEW.distance_metres) IS DISTINCT FROM (OLD.line1, OLD.line2, OLD.pin, OLD.distance_metres) THEN PERFORM refuse_fact('order'); END IF;
   RETURN NEW;
@@ -163,7 +163,20 @@ CREATE TRIGGER settlement_items_keep BEFORE UPDATE OR DELETE ON settlement_items
 CREATE TRIGGER stock_movements_keep BEFORE UPDATE OR DELETE ON stock_movements FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER stock_holds_keep BEFORE DELETE ON stock_holds FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER audit_keep BEFORE UPDATE OR DELETE ON audit FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER gateway_fetches_keep BEFORE UPDATE OR DELETE ON gateway_fetches FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER disputes_keep BEFORE DELETE ON disputes FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER status_changes_keep BEFORE UPDATE OR DELETE ON status_changes FOR EACH ROW EXECUTE FUNCTION refuse_change();
+
+-- disputes ---------------------------------------------------------------------
+-- A stale answer of the gateway's never opens again what was decided.
+-- +goose StatementBegin
+CREATE FUNCTION disputes_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF OLD.status IN ('won', 'lost', 'closed') AND NEW.status NOT IN ('won', 'lost', 'closed') THEN PERFORM refuse_edge('dispute', OLD.status, NEW.status); END IF;
+  IF (NEW.razorpay_dispute_id, NEW.payment_id, NEW.order_id, NEW.recorded_at) IS DISTINCT FROM (OLD.razorpay_dispute_id, OLD.payment_id, OLD.order_id, OLD.recorded_at) THEN PERFORM refuse_fact('dispute'); END IF;
+  RETURN NEW;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER disputes_guard BEFORE UPDATE ON disputes FOR EACH ROW EXECUTE FUNCTION disputes_guard();
 
 -- stock ------------------------------------------------------------------------
 -- +goose StatementBegin
@@ -208,6 +221,7 @@ BEGIN
     WHEN 'payment' THEN became := NEW.gw_status || COALESCE('/' || NEW.disposition, ''); subject_id := NEW.id; of_order := NEW.order_id;
       IF TG_OP = 'UPDATE' THEN was := OLD.gw_status || COALESCE('/' || OLD.disposition, ''); END IF;
     WHEN 'refund' THEN became := NEW.status; subject_id := NEW.id; of_order := NEW.order_id; IF TG_OP = 'UPDATE' THEN was := OLD.status; END IF;
+    WHEN 'dispute' THEN became := NEW.status; subject_id := NEW.razorpay_dispute_id; of_order := NEW.order_id; IF TG_OP = 'UPDATE' THEN was := OLD.status; END IF;
     WHEN 'fulfilment' THEN became := NEW.status; subject_id := NEW.order_id; of_order := NEW.order_id; IF TG_OP = 'UPDATE' THEN was := OLD.status; END IF;
   END CASE;
   IF was IS DISTINCT FROM became THEN
@@ -219,12 +233,24 @@ END $$;
 CREATE TRIGGER orders_history AFTER INSERT OR UPDATE OF status ON orders FOR EACH ROW EXECUTE FUNCTION record_status_change('order');
 CREATE TRIGGER payments_history AFTER INSERT OR UPDATE OF gw_status, disposition ON payments FOR EACH ROW EXECUTE FUNCTION record_status_change('payment');
 CREATE TRIGGER refunds_history AFTER INSERT OR UPDATE OF status ON refunds FOR EACH ROW EXECUTE FUNCTION record_status_change('refund');
+CREATE TRIGGER disputes_history AFTER INSERT OR UPDATE OF status ON disputes FOR EACH ROW EXECUTE FUNCTION record_status_change('dispute');
 CREATE TRIGGER fulfilments_history AFTER INSERT OR UPDATE OF status ON fulfilments FOR EACH ROW EXECUTE FUNCTION record_status_change('fulfilment');
 
 -- The shares of refunds that count: not taken back, and not failed with another in their place.
 CREATE VIEW counted_shares AS
   SELECT r.payment_id, s.* FROM refund_shares s JOIN refunds r ON r.id = s.refund_id
   WHERE r.status <> 'void' AND NOT (r.status = 'failed' AND EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of = r.id));
+
+-- Whoever looks at an order is told to look again by the database itself, at the commit that changed it: no writer can forget to.
+-- The channel and the topic are models.NotifyChannel's and models.OrderTopic's.
+-- +goose StatementBegin
+CREATE FUNCTION tell_order() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  PERFORM pg_notify('tiffin', 'order:' || NEW.order_id);
+  RETURN NULL;
+END $$;
+-- +goose StatementEnd
+CREATE TRIGGER status_changes_told AFTER INSERT ON status_changes FOR EACH ROW EXECUTE FUNCTION tell_order();
+CREATE TRIGGER payment_hints_told AFTER INSERT OR UPDATE OF done_at ON payment_hints FOR EACH ROW EXECUTE FUNCTION tell_order();
 
 -- true at COMMIT -----------------------------------------------------------------
 -- +goose StatementBegin

@@ -36,7 +36,7 @@ UNION ALL SELECT 'INV-16', o.id, 'bill does not add up' FROM orders o
   OR o.amount_paise <> o.subtotal_paise - o.discount_paise + o.packaging_paise + o.delivery_paise + o.cgst_paise + o.sgst_paise + o.tip_paise + o.round_off_paise
 UNION ALL SELECT 'INV-17', min(id), 'two orders for one checkout key' FROM orders GROUP BY customer_id, checkout_key HAVING count(*) > 1
 UNION ALL SELECT 'INV-18', id, 'pending past its hold and ten minutes' FROM orders WHERE status = 'pending' AND hold_expires_at < shop_now() - interval '13 minutes'
-UNION ALL SELECT 'INV-20', g.order_id, g.razorpay_order_id || ' differs from its order' FROM gateway_orders g JOIN orders o ON o.id = g.order_id WHERE (g.amount_paise, g.currency) IS DISTINCT FROM (o.amount_paise, o.currency) OR g.receipt <> o.public_id || '-g' || g.generation
+UNION ALL SELECT 'INV-20', g.order_id, g.razorpay_order_id || ' differs from its order' FROM gateway_orders g JOIN orders o ON o.id = g.order_id WHERE (g.amount_paise, g.currency) IS DISTINCT FROM (o.amount_paise, o.currency) OR (g.receipt <> o.public_id || '-g' || g.generation AND o.cancel_reason IS DISTINCT FROM 'review')
 UNION ALL SELECT 'INV-21', order_id, 'more than one current gateway order' FROM gateway_orders WHERE state = 'current' GROUP BY order_id HAVING count(*) > 1
 UNION ALL SELECT 'INV-21', order_id, 'more gateway orders handed out than generations' FROM gateway_orders WHERE handed_out_at IS NOT NULL GROUP BY order_id HAVING count(*) > max(generation)
 UNION ALL SELECT 'INV-22', order_id, 'more than one live claim' FROM gateway_claims WHERE state IN ('open', 'unknown') GROUP BY order_id HAVING count(*) > 1
@@ -73,6 +73,7 @@ UNION ALL SELECT 'INV-37', h.order_id, 'hold is ' || h.state || ', order is ' ||
 UNION ALL SELECT 'INV-38', order_id, 'held past its expiry' FROM stock_holds WHERE state = 'held' AND expires_at < shop_now() - interval '8 minutes'
 UNION ALL SELECT 'INV-39', order_ref, 'event ' || event_id || ' dead without alert' FROM webhook_events WHERE status = 'dead' AND alerted_at IS NULL
 UNION ALL SELECT 'INV-41', order_id, 'letter ' || kind || ' twice' FROM outbox GROUP BY order_id, kind, ref HAVING count(*) > 1
+UNION ALL SELECT 'INV-43', order_ref, 'event body with personal fields after day 7' FROM webhook_events WHERE stripped_at IS NULL AND body IS NOT NULL AND received_at < (SELECT shop_now()) - interval '9 days'
 UNION ALL SELECT 'INV-42', order_ref, 'event body older than 90 days' FROM webhook_events WHERE received_at < (SELECT shop_now()) - interval '92 days';
 
 -- What must be over once faults have stopped and the sweeps have run.

@@ -56,6 +56,8 @@ func (s *Store) loadDemoTariff(ctx context.Context, outletID int64) error {
 			('560038', 1200), ('560008', 2100), ('560075', 2600), ('560071', 2900), ('560017', 3400), ('560093', 3900), ('560042', 4100),
 			('560033', 4300), ('560001', 4700), ('560025', 4800), ('560005', 4900), ('560047', 5100), ('560095', 5400), ('560084', 5600),
 			('560034', 6000), ('560030', 6300), ('560016', 6700), ('560043', 7200), ('560037', 7600), ('560102', 8900), ('560066', 13400)) place`, []any{outletID}},
+		{`INSERT INTO coupons (outlet_id, code, amount_paise, minimum_paise, per_person) VALUES (?, 'KESAR100', 10000, 49900, 5)`, []any{outletID}},
+		{`INSERT INTO coupons (outlet_id, code, percent_bp, at_most_paise, first_order) VALUES (?, 'WELCOME20', 2000, 12000, true)`, []any{outletID}},
 	} {
 		if err := s.exec(ctx, step.text, step.args...).Error; err != nil {
 			return err

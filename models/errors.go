@@ -3,6 +3,7 @@ package models
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -60,6 +61,17 @@ func (e *ErrDelivery) Error() string {
 	}
 	return "we do not deliver to " + e.PIN
 }
+
+// ErrCoupon says why a coupon takes nothing off.
+type ErrCoupon struct {
+	Code         string
+	Why          string    // unknown, early, late, used_up, first_order, used, minimum
+	StartsAt     time.Time // early
+	MinimumPaise Paise     // minimum: of the item total
+	ShortPaise   Paise     // minimum: so much is missing
+}
+
+func (e *ErrCoupon) Error() string { return "coupon " + e.Code + ": " + e.Why }
 
 // isConstraint reports whether err is a violation of the named constraint or unique index. Names are API: see the migrations.
 func isConstraint(err error, name string) bool {

@@ -3,6 +3,7 @@ package models
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"time"
@@ -15,7 +16,8 @@ type Event struct {
 	EventID           string // the header's
 	BodySHA256        []byte `gorm:"column:body_sha256"`
 	EventType         string // verbatim: payment.captured
-	Body              []byte
+	Body              []byte // raw; from StrippedAt on only what is allowed to stay, or nil
+	StrippedAt        *time.Time
 	RazorpayPaymentID string
 	RazorpayOrderID   string
 	RazorpayRefundID  string
@@ -116,6 +118,29 @@ func (s *Store) ListEventsOf(ctx context.Context, orderID int64) (events []Event
 	err = s.read(ctx, &events, `SELECT id, provider, event_id, body_sha256, event_type, razorpay_payment_id, razorpay_order_id, razorpay_refund_id, order_ref, status, attempts, last_error, event_at, received_at, processed_at
 		FROM webhook_events WHERE order_ref = ? ORDER BY id`, orderID)
 	return events, err
+}
+
+// keepBody is how long a body stays as it came: retries end after a day, and whoever has to look at one has the rest of a week.
+const keepBody = "7 days"
+
+// ListOldBodies returns deliveries whose bodies still hold what is told of people and have been kept long enough, oldest first.
+func (s *Store) ListOldBodies(ctx context.Context, limit int) (events []Event, err error) {
+	err = s.read(ctx, &events, `SELECT id, body FROM webhook_events WHERE stripped_at IS NULL AND received_at < (SELECT shop_now()) - interval '`+keepBody+`' ORDER BY received_at LIMIT ?`, limit)
+	return events, err
+}
+
+// StripEvent puts what may stay in the place of a delivery's body; nil leaves nothing of it. The hash is still of what came. Safe to repeat.
+func (s *Store) StripEvent(ctx context.Context, eventID int64, rest []byte) error {
+	return s.exec(ctx, `UPDATE webhook_events SET body = ?, stripped_at = shop_now() WHERE id = ? AND stripped_at IS NULL`, rest, eventID).Error
+}
+
+// LastEventAt says when the last webhook came; nil: none has.
+func (s *Store) LastEventAt(ctx context.Context) (last *time.Time, err error) {
+	var at sql.NullTime
+	if err = s.one(ctx, &at, `SELECT max(received_at) FROM webhook_events`); err != nil || !at.Valid {
+		return nil, err
+	}
+	return &at.Time, nil
 }
 
 // PurgeEvents deletes deliveries older than 90 days: by then neither retries nor replays come. Money rows are never purged.

@@ -162,7 +162,7 @@ func TestTheRestOfTheSchemasGuards(t *testing.T) {
 			p := mustAttempt(t, s, o, "pay_GUARD000000001")
 			if state == "returned" {
 				if err := s.InTx(t.Context(), func(tx *Store) error {
-					return tx.ReturnPayment(t.Context(), o, &p, "captured", "amount_mismatch", "normal")
+					return tx.ReturnPayment(t.Context(), o, &p, "captured", "amount_mismatch", "normal", 0)
 				}); err != nil {
 					t.Fatal(err)
 				}
@@ -178,6 +178,9 @@ func TestTheRestOfTheSchemasGuards(t *testing.T) {
 	}
 	const secondPayment = `INSERT INTO payments (razorpay_payment_id, razorpay_order_id, order_id, amount_paise, currency, gw_status, first_source%s) SELECT 'pay_GUARD000000002', razorpay_order_id, order_id, amount_paise, currency, %s FROM payments`
 	const secondRefund = `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by, status, razorpay_refund_id, retry_of) SELECT gen_random_uuid(), payment_id, order_id, 1, %s FROM refunds`
+	dispute := func(status string) string {
+		return `INSERT INTO disputes (razorpay_dispute_id, payment_id, order_id, amount_paise, currency, status) SELECT 'disp_GUARD00000001', id, order_id, 1, 'INR', '` + status + `' FROM payments`
+	}
 	undone := errors.New("undone")
 	for _, c := range []struct{ name, state, guard, sql string }{
 		{"two orders told apart by the gateway", "pending", "orders_public_id_key", insertOrder("public_id = public_id")},
@@ -241,6 +244,10 @@ func TestTheRestOfTheSchemasGuards(t *testing.T) {
 		{"C2 processed without a time", "paid", "webhook_events_check1", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, status) VALUES ('razorpay', 'a', '', 'x', 'processed')`},
 		{"a letter sent at no time", "paid", "outbox_check", `UPDATE outbox SET status = 'sent'`},
 		{"INV-44 an audit line changed", "refunding", "audit is append-only", `UPDATE audit SET actor = 'shop'`},
+		{"an answer of the gateway's changed", "paid", "gateway_fetches is append-only", `INSERT INTO gateway_fetches (order_id, razorpay_payment_id, via, answer) SELECT id, 'pay_GUARD000000001', 'verify', 'captured' FROM orders; UPDATE gateway_fetches SET answer = 'failed'`},
+		{"a dispute forgotten", "paid", "disputes is append-only", dispute("won") + `; DELETE FROM disputes`},
+		{"a decided dispute opened again", "paid", "dispute lost -> open is not allowed", dispute("lost") + `; UPDATE disputes SET status = 'open'`},
+		{"a dispute of another order", "paid", "dispute facts are final", dispute("open") + `; UPDATE disputes SET order_id = order_id + 1`},
 		{"one matter twice on the attention list", "paid", "staff_tasks_open_key", `INSERT INTO staff_tasks (kind, ref, detail) VALUES ('x', 'y', ''), ('x', 'y', '')`},
 	} {
 		err := rows[c.state].InTx(t.Context(), func(tx *Store) error {
@@ -338,7 +345,7 @@ func TestOfTwoAtOnceOneMoves(t *testing.T) {
 		want(t, twice(func() error {
 			order, payment := o, p
 			return s.InTx(t.Context(), func(tx *Store) error {
-				return tx.ReturnPayment(t.Context(), order, &payment, "captured", "order_cancelled", "normal")
+				return tx.ReturnPayment(t.Context(), order, &payment, "captured", "order_cancelled", "normal", 0)
 			})
 		}))
 		order, payment := o, p
@@ -793,6 +800,7 @@ func TestEveryBrokenPromiseIsSeen(t *testing.T) {
 		{"INV-22", `INSERT INTO gateway_claims (order_id, generation, attempt, token, receipt, expires_at) SELECT id, 1, n, gen_random_uuid(), 'r', now() FROM orders, generate_series(1, 2) n`},
 		{"INV-25", refund + `'auto', 'x', 'shop', 'requested', NULL, NULL FROM payments, generate_series(1, 2)`},
 		{"INV-26", refund + `'staff', 'x', 'shop', 'processed', NULL, NULL FROM payments`},
+		{"INV-27", `UPDATE orders SET resolve_by = now() - interval '6 minutes', next_action = 'send_refund'`},
 		{"INV-28", refund + `'staff', 'x', 'shop', 'failed', now() - interval '6 minutes', NULL FROM payments`},
 		{"INV-29", `UPDATE ledger_entries SET amount_paise = amount_paise + 1 WHERE account = 'sales'`},
 		{"INV-30", `DELETE FROM ledger_entries; DELETE FROM ledger_txns`},
@@ -800,6 +808,7 @@ func TestEveryBrokenPromiseIsSeen(t *testing.T) {
 		{"INV-31", `UPDATE ledger_entries SET amount_paise = amount_paise + 1 WHERE account = 'gateway_clearing'`},
 		{"INV-32", refund + `'staff', 'x', 'shop', 'requested', NULL, NULL FROM payments`},
 		{"INV-33", `UPDATE ledger_entries SET amount_paise = amount_paise - 1 WHERE account = 'sales'`},
+		{"INV-33", `UPDATE ledger_entries SET amount_paise = amount_paise + CASE account WHEN 'output_cgst' THEN 1 WHEN 'output_sgst' THEN -1 ELSE 0 END`},
 		{"INV-35", `UPDATE stock SET sold = 11`},
 		{"INV-36", `UPDATE stock SET sold = sold + 1`},
 		{"INV-36", `UPDATE stock_movements SET sold = 0`},
@@ -808,6 +817,7 @@ func TestEveryBrokenPromiseIsSeen(t *testing.T) {
 		{"INV-39", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, status) VALUES ('razorpay', 'a', '', 'x', 'dead')`},
 		{"INV-41", `INSERT INTO outbox (kind, ref, order_id) SELECT kind, ref, order_id FROM outbox`},
 		{"INV-42", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, received_at) VALUES ('razorpay', 'a', '', 'x', now() - interval '93 days')`},
+		{"INV-43", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, body, received_at) VALUES ('razorpay', 'a', '', 'x', '{}', now() - interval '10 days')`},
 		{"INV-4", refund + `'staff', 'x', 'shop', 'requested', NULL, NULL FROM payments -- unsettled_money`},
 		{"INV-22", `INSERT INTO gateway_claims (order_id, generation, attempt, token, receipt, expires_at) SELECT id, 1, 1, gen_random_uuid(), 'r', now() FROM orders -- unsettled_money`},
 		{"INV-39", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type) VALUES ('razorpay', 'a', '', 'x') -- unsettled_money`},
@@ -851,5 +861,38 @@ func TestEveryBrokenPromiseIsSeen(t *testing.T) {
 	}
 	if now, err := s.FindOrder(t.Context(), o.ID); err != nil || now.Status != OrderPaid || *now.PaidPaymentID != p.ID {
 		t.Errorf("not undone: %+v %v", now, err)
+	}
+}
+
+// Whoever looks at an order is told of everything that changes what its page says, whoever writes it: also of a refund that is refused and
+// of a payment that a browser names, which no function tells of by itself.
+func TestTheDatabaseTellsWhoLooks(t *testing.T) {
+	t.Parallel()
+	s, ctx := openStore(t), t.Context()
+	o, p := mustKept(t, s)
+	if _, err := s.CancelOrder(ctx, o.ID, ActorCustomer, "changed_mind", "normal"); err != nil {
+		t.Fatal(err)
+	}
+	refundID := mustRead[string](t, s, `SELECT id::text FROM refunds`)
+	for _, c := range []struct {
+		name  string
+		write func() error
+	}{
+		{"a refund that is refused", func() error {
+			return s.InTx(ctx, func(tx *Store) error { return tx.RefuseRefund(ctx, o, refundID, "too old", false) })
+		}},
+		{"a payment a browser names", func() error { return s.Hint(ctx, "pay_GUARD000000009", o.ID) }},
+		{"what has become of it", func() error { return s.CloseHint(ctx, "pay_GUARD000000009") }},
+		{"a hand that writes by itself", func() error {
+			return s.exec(ctx, `UPDATE payments SET gw_status = 'refunded' WHERE id = ?`, p.ID).Error
+		}},
+	} {
+		told := mustListen(t, s)
+		if err := c.write(); err != nil {
+			t.Fatal(err)
+		}
+		if got := told(); got != OrderTopic(o.ID) {
+			t.Errorf("%s: told %q", c.name, got)
+		}
 	}
 }

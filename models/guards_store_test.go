@@ -164,6 +164,13 @@ func TestTheDatabaseRefuses(t *testing.T) {
 		{"a refund nobody reserved for", "paid", "reserved is not what the refunds sum to", `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by) SELECT gen_random_uuid(), id, order_id, 100, 'staff', 'x', 'staff:1' FROM payments`},
 		{"a refund of nothing", "paid", "refunds_amount_paise_check", `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by) SELECT gen_random_uuid(), id, order_id, 0, 'staff', 'x', 'staff:1' FROM payments`},
 		{"INV-26 processed without Razorpay's id", "paid", "refunds_known_check", `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by, status) SELECT gen_random_uuid(), id, order_id, 100, 'staff', 'x', 'staff:1', 'processed' FROM payments`},
+		{"a refund of the order's money that is no share of its bill", "paid", "refund without its share of the bill", refund100 + ` SELECT count(*) FROM f`},
+		{"a share that gives back a tip nobody gave", "paid", "refunds give back more than the bill", refund100 + share100 + `0, 0, 0, 0, 100, 0, 100 FROM f`},
+		{"a share that is not the refund's amount", "paid", "refund_shares_refund_fkey", refund100 + share100 + `100, 0, 0, 0, 0, -1, 99 FROM f`},
+		{"a share that does not add up", "paid", "refund_shares_total_check", refund100 + share100 + `99, 0, 0, 0, 0, 0, 100 FROM f`},
+		{"a share whose tax is of no class", "paid", "do not add up", refund100 + share100 + `98, 0, 1, 1, 0, 0, 100 FROM f`},
+		{"money that goes back twice over", "paid", "payments_reserved_check", `UPDATE payments SET refund_reserved_paise = 2 * amount_paise`},
+		{"an order without a telephone number", "pending", "orders_phone_check", insertOrder("phone = ''")},
 		// The ledger.
 		{"S1.14 a second capture of one payment", "paid", "ledger_txns_ref_key", `INSERT INTO ledger_txns (kind, ref_type, ref_id) SELECT kind, ref_type, ref_id FROM ledger_txns`},
 		{"INV-29 a transaction without lines", "paid", "ledger transaction unbalanced", `INSERT INTO ledger_txns (kind, ref_type, ref_id) VALUES ('capture', 'payment', '999')`},
@@ -203,6 +210,45 @@ func TestTheDatabaseRefuses(t *testing.T) {
 				t.Errorf("afterwards: %v %v", broken, err)
 			}
 		})
+	}
+}
+
+// refund100 asks for a refund of a rupee, and share100 begins what of the bill that is: subtotal, discount, CGST, SGST, tip, round-off and the whole.
+const (
+	refund100 = `WITH r AS (UPDATE payments SET refund_reserved_paise = 100 RETURNING id, order_id), f AS (INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by)
+		SELECT gen_random_uuid(), id, order_id, 100, 'staff', 'x', 'staff:1' FROM r RETURNING id)`
+	share100 = ` INSERT INTO refund_shares (refund_id, packaging_paise, delivery_paise, customer_fee_paise, subtotal_paise, discount_paise, cgst_paise, sgst_paise, tip_paise, round_off_paise, amount_paise) SELECT id, 0, 0, 0, `
+)
+
+// No limbo: when an order has to be settled, and by what, is the database's to say; whoever writes it writes in vain.
+func TestDeadlinesAreTheDatabases(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	mustPending(t, s)
+	const deadline = `SELECT next_action || ' ' || COALESCE((resolve_by = hold_expires_at + interval '10 minutes')::text, 'never') FROM orders`
+	for _, write := range []string{``, `UPDATE orders SET resolve_by = NULL, next_action = ''`, `UPDATE orders SET resolve_by = resolve_by + interval '1 year'`, `UPDATE orders SET hold_expires_at = hold_expires_at + interval '1 minute'`} {
+		if write != "" {
+			mustExec(t, s, write)
+		}
+		if got := mustRead[string](t, s, deadline); got != "ask_gateway true" {
+			t.Errorf("after %q: %s", write, got)
+		}
+	}
+	mustExec(t, s, `UPDATE orders SET hold_expires_at = shop_now() - interval '11 minutes'`)
+	for range 2 {
+		if late, err := s.WatchDeadlines(t.Context()); err != nil || late != 1 {
+			t.Errorf("%d late, %v", late, err)
+		}
+	}
+	if n := mustRead[int](t, s, `SELECT count(*) FROM staff_tasks WHERE kind = 'overdue' AND closed_at IS NULL`); n != 1 {
+		t.Errorf("%d tasks", n)
+	}
+	mustExec(t, s, `UPDATE orders SET hold_expires_at = shop_now()`)
+	if late, err := s.WatchDeadlines(t.Context()); err != nil || late != 0 {
+		t.Errorf("%d late, %v", late, err)
+	}
+	if n := mustRead[int](t, s, `SELECT count(*) FROM staff_tasks WHERE closed_at IS NULL`); n != 0 {
+		t.Errorf("%d tasks stay", n)
 	}
 }
 

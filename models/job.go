@@ -46,6 +46,18 @@ func (s *Store) Enqueue(ctx context.Context, args river.JobArgs) error {
 	return nil
 }
 
+// retry has a job that was given up run again now. Inside InTx only.
+func (s *Store) retry(ctx context.Context, jobID int64) error {
+	tx, ok := s.db.Statement.ConnPool.(*sql.Tx)
+	if !ok {
+		return fmt.Errorf("models: retry job %d outside a transaction", jobID)
+	}
+	if _, err := s.queue.JobRetryTx(ctx, tx, jobID); err != nil {
+		return fmt.Errorf("models: retry job %d: %w", jobID, err)
+	}
+	return nil
+}
+
 // The periodic jobs of the timetable. They find due rows whatever happened to the jobs of those rows.
 
 // ReconcileArgs asks the gateway about orders whose turn it is.
@@ -63,10 +75,19 @@ type SweepEventsArgs struct{}
 // SweepLettersArgs sends letters whose job was lost.
 type SweepLettersArgs struct{}
 
-// ReconcileAccountArgs compares the account's own list.
+// ReconcileAccountArgs compares the account's own list of the last hours.
 type ReconcileAccountArgs struct{}
 
-// PurgeArgs deletes what is past its keeping time: old events, ended sessions, login tries. Never money.
+// ReconcileWeekArgs compares the account's own list of the last days.
+type ReconcileWeekArgs struct{}
+
+// ReconcileDisputesArgs asks about the account's disputes.
+type ReconcileDisputesArgs struct{}
+
+// RefreshTasksArgs keeps the attention list true: opens what the rows ask for, ends what is over.
+type RefreshTasksArgs struct{}
+
+// PurgeArgs takes away what is past its keeping time: people out of old events' bodies, old events, ended sessions, login tries. Never money.
 type PurgeArgs struct{}
 
 // WatchDeadlinesArgs puts orders whose money should be at rest by now before a person.
@@ -75,15 +96,18 @@ type WatchDeadlinesArgs struct{}
 // CheckInvariantsArgs looks for rows that break a promise of the shop and puts them before a person.
 type CheckInvariantsArgs struct{}
 
-func (ReconcileArgs) Kind() string        { return "reconcile" }
-func (ResolveClaimsArgs) Kind() string    { return "resolve_claims" }
-func (SweepRefundsArgs) Kind() string     { return "sweep_refunds" }
-func (SweepEventsArgs) Kind() string      { return "sweep_events" }
-func (SweepLettersArgs) Kind() string     { return "sweep_letters" }
-func (ReconcileAccountArgs) Kind() string { return "reconcile_account" }
-func (PurgeArgs) Kind() string            { return "purge" }
-func (CheckInvariantsArgs) Kind() string  { return "check_invariants" }
-func (WatchDeadlinesArgs) Kind() string   { return "watch_deadlines" }
+func (ReconcileArgs) Kind() string         { return "reconcile" }
+func (ResolveClaimsArgs) Kind() string     { return "resolve_claims" }
+func (SweepRefundsArgs) Kind() string      { return "sweep_refunds" }
+func (SweepEventsArgs) Kind() string       { return "sweep_events" }
+func (SweepLettersArgs) Kind() string      { return "sweep_letters" }
+func (ReconcileAccountArgs) Kind() string  { return "reconcile_account" }
+func (ReconcileWeekArgs) Kind() string     { return "reconcile_week" }
+func (ReconcileDisputesArgs) Kind() string { return "reconcile_disputes" }
+func (RefreshTasksArgs) Kind() string      { return "refresh_tasks" }
+func (PurgeArgs) Kind() string             { return "purge" }
+func (CheckInvariantsArgs) Kind() string   { return "check_invariants" }
+func (WatchDeadlinesArgs) Kind() string    { return "watch_deadlines" }
 
 // SweepQueue keeps the sweeps apart, so that many slow ones never stand in the way of an event or a refund.
 const SweepQueue = "sweeps"

@@ -254,14 +254,14 @@ func (s *Store) SetAcceptsOrders(ctx context.Context, outletID int64, accepts bo
 // PriceList reads what an outlet charges at this instant, all of it judged by one reading of shop_now(): the rates and fees that have
 // begun, and every dish, archived ones among them so that a cart's line can still be named. Errors: ErrNotFound.
 func (s *Store) PriceList(ctx context.Context, outletID int64) (PriceList, error) {
-	offer, err := s.offer(ctx, outletID, 0)
+	offer, err := s.offer(ctx, Cart{OutletID: outletID}, "")
 	return offer.List, err
 }
 
 // PriceListFor is PriceList as one cart sees it: what the cart's own unpaid order holds of a limited dish is still left for it, since
 // placing again takes that order's place. Cart, checkout and placing use it.
 func (s *Store) PriceListFor(ctx context.Context, cart Cart) (PriceList, error) {
-	offer, err := s.OfferFor(ctx, cart)
+	offer, err := s.OfferFor(ctx, cart, "")
 	return offer.List, err
 }
 
@@ -272,18 +272,20 @@ type Offer struct {
 	ReadAt   time.Time
 }
 
-// OfferFor is PriceListFor with the opening hours it was read under. Errors: ErrNotFound.
-func (s *Store) OfferFor(ctx context.Context, cart Cart) (Offer, error) {
-	return s.offer(ctx, cart.OutletID, cart.ID)
+// OfferFor is PriceListFor with the opening hours it was read under. phone (E.164) is whose use of a coupon counts; "" while it is not
+// known. Errors: ErrNotFound.
+func (s *Store) OfferFor(ctx context.Context, cart Cart, phone string) (Offer, error) {
+	return s.offer(ctx, cart, phone)
 }
 
-func (s *Store) offer(ctx context.Context, outletID, cartID int64) (offer Offer, err error) {
+func (s *Store) offer(ctx context.Context, cart Cart, phone string) (offer Offer, err error) {
+	outletID := cart.OutletID
 	schedule, now, err := s.findScheduleNow(ctx, outletID)
 	if err != nil {
 		return offer, err
 	}
 	list := PriceList{OutletID: outletID, TaxMode: schedule.Outlet.TaxMode, RoundsToRupee: schedule.Outlet.RoundsToRupee,
-		Items: map[int64]Item{}, TaxRates: map[string]TaxRate{}, Packaging: PackagingFee{TaxClass: "restaurant"}}
+		ReadAt: now, Items: map[int64]Item{}, TaxRates: map[string]TaxRate{}, Packaging: PackagingFee{TaxClass: "restaurant"}}
 
 	var rates []TaxRate
 	if err = s.read(ctx, &rates, `SELECT DISTINCT ON (tax_class) tax_class, cgst_bp, sgst_bp FROM tax_rates
@@ -302,7 +304,12 @@ func (s *Store) offer(ctx context.Context, outletID, cartID int64) (offer Offer,
 		ORDER BY up_to_metres`, outletID, outletID, now); err != nil {
 		return offer, fmt.Errorf("delivery bands of outlet %d: %w", outletID, err)
 	}
-	items, err := s.listItems(ctx, schedule, now, cartID, `outlet_id = ?`, outletID)
+	if cart.Coupon != "" {
+		if list.Coupon, err = s.findCoupon(ctx, cart, phone); err != nil {
+			return offer, err
+		}
+	}
+	items, err := s.listItems(ctx, schedule, now, cart.ID, `outlet_id = ?`, outletID)
 	if err != nil {
 		return offer, err
 	}
@@ -318,8 +325,9 @@ var pinPattern = regexp.MustCompile(`^[1-9][0-9]{5}$`)
 const earthRadiusMetres = 6_371_009
 
 // FindDestination says how far a place is and whether the outlet delivers there: by the owner's list of PIN codes, else, where the
-// outlet's own position is known, by the straight line to the given coordinates (degrees × 10⁶). An empty pin without coordinates is
-// a place not known yet. How far the tariff reaches is for PriceCart to say.
+// outlet's own position is known, by the straight line to the given coordinates (degrees × 10⁶). The first of the owner's zones that holds
+// the place says what it costs, or that nothing is brought there. An empty pin without coordinates is a place not known yet. How far the
+// tariff reaches is for PriceCart to say.
 //
 // Errors: ErrNotFound for the outlet, ErrBadInput for what is no way, no PIN code or no place on Earth, or a pickup that is not offered.
 func (s *Store) FindDestination(ctx context.Context, outletID int64, way, pin string, latE6, lngE6 *int) (Destination, error) {
@@ -336,8 +344,9 @@ func (s *Store) FindDestination(ctx context.Context, outletID int64, way, pin st
 	var row struct {
 		Outlet       `gorm:"embedded"`
 		ListedMetres *int
+		HasZones     bool
 	}
-	if err := s.one(ctx, &row, `SELECT o.*, p.distance_metres AS listed_metres FROM outlets o
+	if err := s.one(ctx, &row, `SELECT o.*, p.distance_metres AS listed_metres, EXISTS (SELECT 1 FROM delivery_zones z WHERE z.outlet_id = o.id AND z.active) AS has_zones FROM outlets o
 		LEFT JOIN delivery_pins p ON p.outlet_id = o.id AND p.pin = ? WHERE o.id = ?`, pin, outletID); err != nil {
 		return to, fmt.Errorf("outlet %d: %w", outletID, err)
 	}
@@ -355,6 +364,21 @@ func (s *Store) FindDestination(ctx context.Context, outletID int64, way, pin st
 		to.DistanceMetres, to.Served = &metres, true
 	case pin == "":
 		to.Served = true // nothing says otherwise yet
+	}
+	if way == "pickup" || !row.OffersDelivery || !row.HasZones || pin == "" && !located {
+		return to, nil
+	}
+	zones, err := s.listZones(ctx, outletID, pin)
+	if err != nil {
+		return to, fmt.Errorf("zones of outlet %d: %w", outletID, err)
+	}
+	at := place{metres: to.DistanceMetres, located: located}
+	if located {
+		at.latE6, at.lngE6 = *latE6, *lngE6
+	}
+	if zone := matchZone(zones, at); zone != nil {
+		band := zone.band()
+		to.Band, to.Served = &band, zone.Served
 	}
 	return to, nil
 }

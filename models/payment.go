@@ -39,6 +39,11 @@ type Payment struct {
 // IsKept reports whether this payment is the one that paid its order.
 func (p Payment) IsKept() bool { return p.Disposition != nil && *p.Disposition == "kept" }
 
+// LeftPaise is what of a kept payment is neither back nor on its way. By another hand more may have gone back than paid the order: the fee.
+func (p Payment) LeftPaise() Paise {
+	return max(p.AmountPaise-p.CustomerFeePaise-p.RefundReservedPaise, 0)
+}
+
 // Source says which road a report of money came by.
 type Source string
 
@@ -68,10 +73,12 @@ func (s *Store) AdvancePayment(ctx context.Context, seen *Payment) (moved bool, 
 	if IsCaptured(says) {
 		storable = "authorized"
 	}
-	inserted := s.exec(ctx, `INSERT INTO payments (razorpay_payment_id, razorpay_order_id, order_id, amount_paise, currency, gw_status, method,
+	// What the gateway answered is noted for the timeline in the same statement, the first time each road hears it.
+	inserted := s.exec(ctx, `WITH fetched AS (INSERT INTO gateway_fetches (order_id, razorpay_payment_id, via, answer) VALUES (?, ?, ?, ?) ON CONFLICT (razorpay_payment_id, via, answer) DO NOTHING)
+		INSERT INTO payments (razorpay_payment_id, razorpay_order_id, order_id, amount_paise, currency, gw_status, method,
 			error_code, error_reason, error_description, fee_paise, tax_paise, first_source)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (razorpay_payment_id) DO NOTHING`,
-		seen.RazorpayPaymentID, seen.RazorpayOrderID, seen.OrderID, seen.AmountPaise, seen.Currency, storable, seen.Method,
+		seen.OrderID, seen.RazorpayPaymentID, seen.FirstSource, says, seen.RazorpayPaymentID, seen.RazorpayOrderID, seen.OrderID, seen.AmountPaise, seen.Currency, storable, seen.Method,
 		seen.ErrorCode, seen.ErrorReason, seen.ErrorDescription, seen.FeePaise, seen.TaxPaise, seen.FirstSource)
 	if inserted.Error != nil {
 		return false, fmt.Errorf("payment of order %d: %w", seen.OrderID, inserted.Error)
@@ -128,9 +135,28 @@ func (s *Store) KeepPayment(ctx context.Context, o *Order, p *Payment, gwStatus 
 	return s.EnsureLetter(ctx, LetterConfirmation, o.PublicID, *o)
 }
 
+// GrantOrder makes an order paid that asks for nothing: ticket, dishes sold, confirmation, like KeepPayment without a payment. Errors:
+// ErrBadMove. Inside InTx only, in the transaction that places it.
+func (s *Store) GrantOrder(ctx context.Context, o *Order) error {
+	kept, err := s.CommitHolds(ctx, o.ID)
+	if err != nil {
+		return err
+	}
+	if !kept || o.AmountPaise != 0 {
+		return fmt.Errorf("order %d of %d paise cannot be granted: %w", o.ID, o.AmountPaise, ErrBadMove)
+	}
+	if err := s.MoveOrder(ctx, o, OrderPaid, Move{By: ActorShop}); err != nil {
+		return err
+	}
+	if err := s.EnsureFulfilment(ctx, *o, nil); err != nil {
+		return err
+	}
+	return s.EnsureLetter(ctx, LetterConfirmation, o.PublicID, *o)
+}
+
 // ReturnPayment is the default: the money goes back, all of it, by a refund whose id follows from the payment's, so that it is asked
-// for once however often it is decided again. Inside InTx only, under the order's lock.
-func (s *Store) ReturnPayment(ctx context.Context, o Order, p *Payment, gwStatus, reason, speed string) error {
+// for once however often it is decided again. look is how long staff may look at it before it goes. Inside InTx only, under the order's lock.
+func (s *Store) ReturnPayment(ctx context.Context, o Order, p *Payment, gwStatus, reason, speed string, look time.Duration) error {
 	if err := s.decide(ctx, p, `gw_status = ?, disposition = 'refund', reason = ?, refund_reserved_paise = amount_paise, method = ?,
 		fee_paise = COALESCE(?, fee_paise), tax_paise = COALESCE(?, tax_paise)`, gwStatus, reason, p.Method, p.FeePaise, p.TaxPaise); err != nil {
 		return err
@@ -140,6 +166,9 @@ func (s *Store) ReturnPayment(ctx context.Context, o Order, p *Payment, gwStatus
 	}
 	refund := Refund{ID: AutoRefundID(*p.RazorpayPaymentID), PaymentID: p.ID, OrderID: o.ID, AmountPaise: p.AmountPaise, Kind: "auto", Reason: reason,
 		RequestedBy: ActorShop, Speed: speed}
+	if look > 0 {
+		refund.HoldUntil = at(p.DecidedAt.Add(look))
+	}
 	if err := s.createRefund(ctx, refund); err != nil {
 		return err
 	}
@@ -181,6 +210,13 @@ func (s *Store) ListPayments(ctx context.Context, orderID int64) (payments []Pay
 func (s *Store) FindPayment(ctx context.Context, razorpayPaymentID string) (p Payment, err error) {
 	err = s.one(ctx, &p, `SELECT * FROM payments WHERE razorpay_payment_id = ?`, razorpayPaymentID)
 	return p, err
+}
+
+// KnowsPayment reports whether the rows say of a payment what the gateway says: its state, and how much of it was given back.
+func (s *Store) KnowsPayment(ctx context.Context, razorpayPaymentID, gwStatus string, refunded Paise) (known bool, err error) {
+	err = s.one(ctx, &known, `SELECT EXISTS (SELECT 1 FROM payments p WHERE p.razorpay_payment_id = ? AND p.gw_status = ? AND (p.disposition IS NULL OR ? =
+		(SELECT COALESCE(sum(r.amount_paise), 0) FROM refunds r WHERE r.payment_id = p.id AND r.status IN ('submitted', 'processed'))))`, razorpayPaymentID, gwStatus, refunded)
+	return known, err
 }
 
 // Hint remembers that a browser named a payment while the gateway was silent; the sweep asks about it. Safe to repeat.

@@ -2,7 +2,6 @@ package models
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -253,7 +252,7 @@ func TestSharesDoNotDrift(t *testing.T) {
 			t.Fatal(err)
 		}
 		if done = sum(done, share); magnitude(done.RoundOffPaise) > 2 {
-			t.Fatal(fmt.Sprintf("after %d refunds the round-off is %d", i+1, done.RoundOffPaise))
+			t.Fatalf("after %d refunds the round-off is %d", i+1, done.RoundOffPaise)
 		}
 	}
 }

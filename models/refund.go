@@ -102,8 +102,8 @@ func (s *Store) returnKept(ctx context.Context, o Order, by, reason, speed strin
 			return err
 		}
 	}
-	rest := p.AmountPaise - p.CustomerFeePaise - p.RefundReservedPaise
-	if rest <= 0 {
+	rest := p.LeftPaise()
+	if rest == 0 {
 		return nil
 	}
 	bill, done, err := s.billOf(ctx, o, p)
@@ -157,7 +157,7 @@ func (s *Store) lockShare(ctx context.Context, orderID int64, g Giving) (o Order
 	default:
 		share, err = bill.ShareOfAmount(done, left)
 	}
-	if rest := p.AmountPaise - p.CustomerFeePaise - p.RefundReservedPaise - share.Amount(); err == nil && (share.Amount() < LeastPayablePaise || 0 < rest && rest < LeastPayablePaise) {
+	if rest := p.LeftPaise() - share.Amount(); err == nil && (share.Amount() < LeastPayablePaise || 0 < rest && rest < LeastPayablePaise) {
 		err = fmt.Errorf("%d paise of order %d, leaving %d: %w", share.Amount(), o.ID, rest, ErrTooSmall) // the gateway would refuse the one now, the other ever after
 	}
 	return o, p, share, err
@@ -367,7 +367,8 @@ const maxRefundTries = 3
 // Safe to repeat. Inside InTx only, under the order's and the payment's lock.
 func (s *Store) RecordRefund(ctx context.Context, o Order, p Payment, seen SeenRefund) (moved bool, err error) {
 	var r Refund
-	err = s.one(ctx, &r, `SELECT * FROM refunds WHERE payment_id = ? AND (razorpay_refund_id = ? OR (id::text = ? AND razorpay_refund_id IS NULL)) ORDER BY razorpay_refund_id NULLS LAST LIMIT 1 FOR UPDATE`,
+	// A request that ended here without an id of the gateway's, void or refused, stays ended: if it was carried out all the same, it counts like one made outside.
+	err = s.one(ctx, &r, `SELECT * FROM refunds WHERE payment_id = ? AND (razorpay_refund_id = ? OR (id::text = ? AND status = 'requested')) ORDER BY razorpay_refund_id NULLS LAST LIMIT 1 FOR UPDATE`,
 		p.ID, seen.RazorpayRefundID, seen.Receipt)
 	if err == ErrNotFound {
 		if seen.Status == "failed" {
@@ -545,7 +546,8 @@ func (s *Store) createShare(ctx context.Context, o Order, p Payment, r Refund) e
 }
 
 // replaceLost takes a refund made outside for the one of ours that failed and was put before a person: what that reserved and booked
-// now stands for r, and what is left of it is asked for again.
+// now stands for r. If r is less, the lost one's successor is a request for the rest, and r stands beside it: either may fail and be
+// asked for again.
 func (s *Store) replaceLost(ctx context.Context, p Payment, r *Refund) (taken bool, err error) {
 	var lost Refund
 	err = s.one(ctx, &lost, `SELECT * FROM refunds f WHERE payment_id = ? AND status = 'failed' AND amount_paise >= ?
@@ -560,12 +562,14 @@ func (s *Store) replaceLost(ctx context.Context, p Payment, r *Refund) (taken bo
 	if err != nil {
 		return false, err
 	}
-	r.RetryOf = &lost.ID
+	next := lost
+	next.ID, next.AmountPaise, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("rest "+lost.ID)).String(), lost.AmountPaise-r.AmountPaise, &lost.ID
+	if next.AmountPaise == 0 {
+		r.RetryOf = &lost.ID
+	}
 	if err := s.insertExternal(ctx, *r); err != nil {
 		return false, err
 	}
-	next := lost
-	next.ID, next.AmountPaise, next.RetryOf = uuid.NewSHA1(autoRefunds, []byte("rest "+lost.ID)).String(), lost.AmountPaise-r.AmountPaise, &r.ID
 	if next.AmountPaise > 0 {
 		if err := s.createRefund(ctx, next); err != nil {
 			return false, err
@@ -652,21 +656,14 @@ func (s *Store) LockPayment(ctx context.Context, paymentID int64) (p Payment, er
 	return p, err
 }
 
-// Returnable is a kept payment's bill and what of it was given back or is on its way: of its lines, what can still be named in a Giving.
+// Returned is what of an order's money was given back or is on its way, and the payment it is taken of.
 // Errors: ErrNotFound for an order nobody paid.
-func (s *Store) Returnable(ctx context.Context, orderID int64) (bill, done Bill, p Payment, err error) {
-	o, err := s.FindOrder(ctx, orderID)
-	if err != nil {
-		return bill, done, p, err
+func (s *Store) Returned(ctx context.Context, orderID int64) (done Bill, p Payment, err error) {
+	if err = s.one(ctx, &p, `SELECT p.* FROM orders o JOIN payments p ON p.id = o.paid_payment_id WHERE o.id = ?`, orderID); err != nil {
+		return done, p, err
 	}
-	if o.PaidPaymentID == nil {
-		return bill, done, p, fmt.Errorf("order %d has no kept payment: %w", o.ID, ErrNotFound)
-	}
-	if err = s.one(ctx, &p, `SELECT * FROM payments WHERE id = ?`, *o.PaidPaymentID); err != nil {
-		return bill, done, p, err
-	}
-	bill, done, err = s.billOf(ctx, o, p)
-	return bill, done, p, err
+	done, err = s.shares(ctx, `payment_id = ?`, p.ID)
+	return done, p, err
 }
 
 // ListShares returns what of an order's bill each of its refunds gives back, by the refund's id. Refunds of money that was never kept have none.

@@ -1,6 +1,7 @@
 package payments
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -30,10 +31,10 @@ type Checkout struct {
 	Line1       string
 	Line2       string
 	PIN         string
-	LatitudeE6  *int // of the browser's location, where the customer gave it
-	LongitudeE6 *int
 	Directions  string
 	Note        string
+	BuyerGSTIN  string // may be empty
+	BuyerName   string
 }
 
 // Review is a cart as it would be bought now.
@@ -46,8 +47,8 @@ type Review struct {
 	Problem     error // why it cannot be bought as it is; see models.PriceCart, and models.ErrClosed
 }
 
-// Review prices a session's cart for a destination. The error is the shop's fault, never the customer's: that is Problem.
-func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin string, latitudeE6, longitudeE6 *int) (Review, error) {
+// Review prices a session's cart for a destination. phone (E.164) is whose use of a coupon counts, "" while it is not known. The error is the shop's fault, never the customer's: that is Problem.
+func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin, phone string) (Review, error) {
 	var r Review
 	var err error
 	if r.Cart, err = c.store.FindCart(ctx, session); err != nil {
@@ -57,11 +58,11 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin s
 		r.Problem = models.ErrEmptyCart
 		return r, nil
 	}
-	offer, err := c.store.OfferFor(ctx, r.Cart)
+	offer, err := c.store.OfferFor(ctx, r.Cart, phone)
 	if err != nil {
 		return r, err
 	}
-	if r.Destination, err = c.store.FindDestination(ctx, r.Cart.OutletID, way, pin, latitudeE6, longitudeE6); err != nil {
+	if r.Destination, err = c.store.FindDestination(ctx, r.Cart.OutletID, way, pin, r.Cart.LatitudeE6, r.Cart.LongitudeE6); err != nil {
 		return r, err
 	}
 	r.Schedule, r.Opening = offer.Schedule, offer.Schedule.At(offer.ReadAt)
@@ -73,17 +74,18 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin s
 	case r.Problem != nil:
 	case !r.Opening.Open:
 		r.Problem = models.ErrClosed
-	case r.Quote.AmountPaise < models.LeastPayablePaise:
+	case r.Quote.AmountPaise > 0 && r.Quote.AmountPaise < models.LeastPayablePaise:
 		r.Problem = models.ErrTooSmall
 	}
 	return r, nil
 }
 
 // PlaceOrder turns the session's cart into one order. The same key with the same details is the same order, in every answer and at
-// the price it was placed for; a paid one is returned whatever the details.
+// the price it was placed for; a paid one is returned whatever the details. An order of nothing to pay is paid at once, without the gateway.
 //
 // Errors: models.ErrKeyReused (another key than the session's, or the same with other items, options, outlet or address),
-// models.ErrBillChanged (priced differently from what was shown), models.ErrEmptyCart, ErrClosed, *ErrSoldOut, *ErrChoice, *ErrDelivery, ErrTooSmall.
+// models.ErrBillChanged (priced differently from what was shown), models.ErrEmptyCart, ErrClosed, *ErrSoldOut, *ErrChoice, *ErrDelivery,
+// *ErrCoupon (somebody was first), ErrTooSmall.
 // None of them has written anything, except that after ErrKeyReused the session has no key, so that the next review gets a new one.
 // Safe to repeat.
 func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, error) {
@@ -93,7 +95,7 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 	if _, err := uuid.Parse(in.CheckoutKey); err != nil {
 		return nil, fmt.Errorf("checkout key: %w", models.ErrBadInput)
 	}
-	review, err := c.Review(ctx, in.Session, in.Way, in.PIN, in.LatitudeE6, in.LongitudeE6)
+	review, err := c.Review(ctx, in.Session, in.Way, in.PIN, in.Phone)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +106,7 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 			return nil, err
 		}
 	}
-	if err == nil && (existing.PaidPaymentID != nil || existing.Status == models.OrderPending || isSuperseded(existing)) {
+	if err == nil && (existing.PaidAt != nil || existing.Status == models.OrderPending || isSuperseded(existing)) {
 		return c.sameOrder(ctx, in, existing, hash)
 	}
 	if err != nil && !errors.Is(err, models.ErrNotFound) {
@@ -137,6 +139,11 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 		hold := time.Duration(review.Schedule.Outlet.HoldMinutes) * time.Minute
 		if fresh, err = tx.CreateOrder(ctx, &order, hold, in.Session.ID, review.Cart.Version); err != nil {
 			return err
+		}
+		if fresh && order.Pays == "nothing" {
+			if err := tx.GrantOrder(ctx, &order); err != nil {
+				return err
+			}
 		}
 		models.FaultPoint("place.before_commit")
 		return nil
@@ -176,7 +183,7 @@ func isSuperseded(o models.Order) bool {
 
 // sameOrder answers a press of Pay whose key has an order already.
 func (c *Cashier) sameOrder(ctx context.Context, in Checkout, existing models.Order, hash []byte) (*models.Order, error) {
-	if existing.PaidPaymentID != nil {
+	if existing.PaidAt != nil {
 		return &existing, nil
 	}
 	if isSuperseded(existing) && string(existing.CheckoutHash) == string(hash) { // another press of this very button was first to order again
@@ -242,15 +249,18 @@ func (in Checkout) order(r Review, slot models.Slot, hash []byte, mode string) m
 		CartID: r.Cart.ID, CustomerID: *in.Session.CustomerID, CheckoutKey: in.CheckoutKey, CheckoutHash: hash, Mode: mode, Way: in.Way,
 		TaxMode: q.TaxMode, SubtotalPaise: q.SubtotalPaise, DiscountPaise: q.DiscountPaise, PackagingPaise: q.PackagingPaise, DeliveryPaise: q.DeliveryPaise,
 		CGSTPaise: q.CGSTPaise, SGSTPaise: q.SGSTPaise, TipPaise: q.TipPaise, RoundOffPaise: q.RoundOffPaise, AmountPaise: q.AmountPaise,
-		Name: in.Name, Phone: in.Phone, Email: in.Email, Note: in.Note,
+		Name: in.Name, Phone: in.Phone, Email: in.Email, Note: in.Note, BuyerGSTIN: in.BuyerGSTIN, BuyerName: in.BuyerName, Coupon: q.Coupon, Pays: "razorpay",
 		OutletName: outlet.Name, PrepMinutes: outlet.PrepMinutes, DeliveryMinutes: outlet.DeliveryMinutes,
+	}
+	if q.AmountPaise == 0 {
+		o.Pays = "nothing"
 	}
 	if in.Way == "delivery" {
 		o.Line1, o.Line2, o.PIN, o.Directions, o.DistanceMetres = in.Line1, in.Line2, in.PIN, in.Directions, q.DistanceMetres
 	}
 	for _, l := range q.Lines {
 		item := models.OrderItem{ItemID: l.ItemID, OptionIDs: l.OptionIDs, Name: l.Name, Mark: l.Mark, Art: l.Art, Tint: l.Tint, TaxClass: l.TaxClass,
-			UnitPricePaise: l.UnitPricePaise, OptionsPricePaise: l.OptionsPricePaise, Qty: l.Qty, LineTotalPaise: l.LineTotalPaise, Note: l.Note}
+			UnitPricePaise: l.UnitPricePaise, OptionsPricePaise: l.OptionsPricePaise, Qty: l.Qty, LineTotalPaise: l.LineTotalPaise, DiscountPaise: l.DiscountPaise, Note: l.Note}
 		for _, p := range l.Options {
 			item.Options = append(item.Options, models.OrderItemOption{OptionID: p.OptionID, GroupName: p.GroupName, Name: p.Name, Kind: p.Kind, PricePaise: p.PricePaise})
 		}
@@ -346,8 +356,12 @@ func (c *Cashier) createGatewayOrder(ctx context.Context, o *models.Order, claim
 
 // attach stores a gateway order under ours and returns the one that browsers are given from now on.
 func (c *Cashier) attach(ctx context.Context, orderID int64, made razorpay.Order, generation int, token, via string) (string, error) {
-	return c.store.AttachGatewayOrder(ctx, models.GatewayOrder{RazorpayOrderID: made.ID, OrderID: orderID, Generation: generation, Receipt: made.Receipt,
-		AmountPaise: models.Paise(made.AmountPaise), Currency: made.Currency, LearnedVia: via}, token)
+	return c.store.AttachGatewayOrder(ctx, gatewayOrder(made, orderID, generation, via), token)
+}
+
+func gatewayOrder(made razorpay.Order, orderID int64, generation int, via string) models.GatewayOrder {
+	return models.GatewayOrder{RazorpayOrderID: made.ID, OrderID: orderID, Generation: generation, Receipt: made.Receipt,
+		AmountPaise: models.Paise(made.AmountPaise), Currency: made.Currency, LearnedVia: via}
 }
 
 // lookUpReceipt attaches every gateway order that carries the claim's receipt, oldest first, and returns the current one.
@@ -365,8 +379,9 @@ func (c *Cashier) lookUpReceipt(ctx context.Context, claim models.Claim) (curren
 	return current, nil
 }
 
-// adopt finds out whose a gateway order is that we do not know, by its receipt and notes, and attaches it.
-// Errors: models.ErrNotOurs, after noting it; money with our marks that fits no order is put before a person.
+// adopt finds out whose a gateway order is that we do not know, by its receipt and notes, and attaches it: to the order they name, or,
+// when they are this shop's and fit none, to a stub whose money goes back after a look (judge).
+// Errors: models.ErrNotOurs, after noting it, for a gateway order of another program.
 func (c *Cashier) adopt(ctx context.Context, razorpayOrderID, via string) error {
 	made, err := c.gateway.FetchOrder(ctx, razorpayOrderID)
 	if err != nil {
@@ -377,18 +392,20 @@ func (c *Cashier) adopt(ctx context.Context, razorpayOrderID, via string) error 
 	if publicID == "" && marked == "" {
 		return errors.Join(models.ErrNotOurs, c.store.RecordBreak(ctx, razorpayOrderID, "gateway order of another program", models.Paise(made.AmountPaise)))
 	}
-	o, err := c.store.FindOrderByPublicID(ctx, publicID)
+	o, err := c.store.FindOrderByPublicID(ctx, cmp.Or(publicID, marked))
 	if err == nil && marked == publicID {
 		_, err = c.attach(ctx, o.ID, made, generation, "", via)
-		if err == nil {
-			return nil
+		if !errors.Is(err, models.ErrAmountMismatch) {
+			return err
 		}
+	} else if err != nil && !errors.Is(err, models.ErrNotFound) {
+		return err
 	}
-	if err == nil || errors.Is(err, models.ErrNotFound) || errors.Is(err, models.ErrAmountMismatch) {
-		return errors.Join(models.ErrNotOurs, c.store.RecordBreak(ctx, razorpayOrderID, "gateway order with our marks fits no order", models.Paise(made.AmountPaise)),
-			c.store.OpenTask(ctx, models.TaskUnmapped, razorpayOrderID, nil, "Money with this shop's marks fits no order: "+razorpayOrderID))
+	if made.Currency != "INR" { // no order of ours can stand for it
+		return errors.Join(models.ErrNotOurs, c.store.RecordBreak(ctx, razorpayOrderID, "gateway order with our marks in "+made.Currency, models.Paise(made.AmountPaise)),
+			c.store.OpenTask(ctx, models.TaskUnmapped, razorpayOrderID, nil, "Money in "+made.Currency+" with this shop's marks: "+razorpayOrderID))
 	}
-	return err
+	return c.store.CreateStub(ctx, gatewayOrder(made, 0, 1, via), o.ID, c.settings.Mode())
 }
 
 // splitReceipt takes "<public_id>-g<generation>" apart; anything else is "".

@@ -71,6 +71,35 @@ func TestRefundsMadeOutside(t *testing.T) {
 				s.allBack(p)
 			})
 		}
+		t.Run("a part that a person gave back in the place of a refused one fails later: it is asked for again, "+owed.name, func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, standin.Options{})
+			p := owed.make(s)
+			s.gateway.Inject(standin.Fault{Method: "POST", Path: "/v1/payments/*/refund", Kind: standin.Refuse, Refusal: "refund_dispute_block", Times: 1})
+			s.sweep()
+			theirs := s.outside(p, 100_00)
+			s.sweep() // the rest goes back by a refund of ours
+			must(t, s.gateway.FailRefund(theirs.ID))
+			for name, e := range s.events(p.ID) {
+				if err := s.receive(t.Context(), e); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			s.heal()
+			s.allBack(p)
+		})
+		t.Run("one that the gateway refused and made all the same is counted, "+owed.name, func(t *testing.T) {
+			t.Parallel()
+			s := openShop(t, standin.Options{})
+			p := owed.make(s)
+			s.gateway.Inject(standin.Fault{Method: "POST", Path: "/v1/payments/*/refund", Kind: standin.Refuse, Refusal: "refund_dispute_block", After: true, Times: 1})
+			s.sweep()
+			s.heal()
+			s.allBack(p)
+			if got := s.text(`SELECT string_agg(status, ' ' ORDER BY requested_at) FROM refunds`); got != "failed processed" {
+				t.Errorf("refunds are %s", got)
+			}
+		})
 		t.Run("ours failed at the bank, a person repeated it, and the newest comes first in the list, "+owed.name, func(t *testing.T) {
 			t.Parallel()
 			s := openShop(t, standin.Options{Settings: standin.Settings{PendingRefunds: true}})

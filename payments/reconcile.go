@@ -132,7 +132,34 @@ func (c *Cashier) askAbout(ctx context.Context, o models.Order) error {
 			return err
 		}
 	}
+	if err := c.askAboutSettled(ctx, o.ID); err != nil {
+		return err
+	}
 	return c.store.MarkChecked(ctx, o.ID)
+}
+
+// askAboutSettled looks again at refunds that count as processed: a bank may send the money back days later, and the event that says so be lost.
+func (c *Cashier) askAboutSettled(ctx context.Context, orderID int64) error {
+	refunds, err := c.store.ListRefunds(ctx, orderID)
+	if err != nil {
+		return err
+	}
+	for _, r := range refunds {
+		if r.Status != "processed" {
+			continue
+		}
+		seen, err := c.gateway.FetchRefund(ctx, *r.RazorpayRefundID)
+		if err != nil {
+			return err
+		}
+		if seen.Status == "processed" {
+			continue
+		}
+		if err := c.recordRefund(ctx, seen, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ResolveClaims looks for the gateway orders of claims whose call was not answered or whose process died: found ones are attached, oldest
@@ -203,29 +230,35 @@ func (c *Cashier) SweepEvents(ctx context.Context) (swept int, err error) {
 	})
 }
 
-// accountWindow is how far back the account itself is compared; it runs hourly, so each payment is looked at twice.
-const accountWindow = 2 * time.Hour
+// How far back the account itself is compared: hourly, so that each payment is looked at twice, and once a day and at each start, which
+// is what finds again all that a database restored from a backup has forgotten.
+const (
+	AccountHours = 2 * time.Hour
+	AccountDays  = 7 * 24 * time.Hour
+)
 
-// ReconcileAccount reads the account's own list of recent payments and records those of our orders that nothing else has told us of:
-// the last net, under every order's own checks. Safe to repeat. Makes network calls.
-func (c *Cashier) ReconcileAccount(ctx context.Context) (found int, err error) {
+// ReconcileAccount reads the account's own list of the payments made since then and records those of our orders that nothing else has
+// told us of, and what was given back of them: the last net, under every order's own checks. Safe to repeat. Makes network calls.
+func (c *Cashier) ReconcileAccount(ctx context.Context, back time.Duration) (found int, err error) {
 	now, err := c.store.Now(ctx)
 	if err != nil {
 		return 0, err
 	}
 	const page = 100 // the most the gateway gives at once
 	for skip := 0; ; skip += page {
-		listed, err := c.gateway.ListPayments(ctx, now.Add(-accountWindow), now.Add(time.Minute), page, skip)
+		listed, err := c.gateway.ListPayments(ctx, now.Add(-back), now.Add(time.Minute), page, skip)
 		if err != nil {
 			return found, err
 		}
 		for _, seen := range listed {
-			known, err := c.store.FindPayment(ctx, seen.ID)
-			if err == nil && known.GWStatus == gwStatus(seen) || seen.OrderID == "" {
+			if seen.OrderID == "" {
 				continue
 			}
-			if err != nil && !errors.Is(err, models.ErrNotFound) {
-				return found, err
+			if known, err := c.store.KnowsPayment(ctx, seen.ID, gwStatus(seen), models.Paise(seen.AmountRefundedPaise)); err != nil || known {
+				if err != nil {
+					return found, err
+				}
+				continue
 			}
 			if _, err := c.recordPayment(ctx, seen.ID, models.ViaRecon, 0); err == nil {
 				found++

@@ -183,40 +183,57 @@ type facts struct {
 	paidCurrency  string
 	gatewayFee    models.Paise // the gateway's fee on this payment, 0 if unknown
 	refundedThere models.Paise // what the gateway says was given back of it already
-	kitchenClosed bool
+	kitchenClosed bool         // staff ended the service window
+	dishesGone    bool         // the hold lapsed and somebody else took them
 	now           time.Time
-	acceptUntil   time.Time
+	acceptUntil   time.Time // when its service window takes no more
+	freshUntil    time.Time // when it is too late to cook for this payment
 }
 
-// whyReturn decides whether a capture confirms its order: "" keeps it, if the dishes can still be had; otherwise it is the reason to
-// give it back. customerFee is the part of a kept payment that is the gateway's fee, where the customer bears it. Pure.
-func whyReturn(f facts) (reason string, customerFee models.Paise) {
-	customerFee = f.paid - f.ordered
+// verdict is what happens to a capture: it is kept when there is no reason against it, and goes back otherwise.
+type verdict struct {
+	reason      string
+	customerFee models.Paise  // of a kept payment: the gateway's fee, where the customer bears it
+	look        time.Duration // of a payment that goes back: how long staff may look at it first
+}
+
+// reviewTime is how long money that no order of ours asked for waits for a person. Then it goes back by itself: keeping it is not offered.
+const reviewTime = 2 * time.Hour
+
+// freshness is how long after its hold an order may still be confirmed (C5). The sweep ends it unpaid long before, unless the shop itself was
+// down: then food nobody waits for any more would be cooked.
+const freshness = 30 * time.Minute
+
+// judge decides about a capture, wherever it comes from and however late. Pure: the same facts, the same verdict. The earlier a reason
+// stands here, the more certain it is; a doubt about the money comes before one about the order, and that before one about the food.
+func judge(f facts) verdict {
+	back := func(reason string) verdict { return verdict{reason: reason} }
+	fee := f.paid - f.ordered
 	switch {
 	case f.refundedThere > 0:
-		return "refunded_at_gateway", 0
-	case f.paidCurrency != f.orderCurrency, customerFee < 0, customerFee > 0 && customerFee != f.gatewayFee:
-		return "amount_mismatch", 0
-	}
-	switch f.orderStatus {
-	case models.OrderPending:
-	case models.OrderPaid:
-		return "already_paid", 0
-	case models.OrderExpired:
-		return "order_expired", 0
-	default:
-		if f.cancelReason == "superseded" {
-			return "order_superseded", 0
-		}
-		return "order_cancelled", 0
-	}
-	switch {
+		return back("refunded_at_gateway")
+	case f.paidCurrency != f.orderCurrency, fee < 0, fee > 0 && fee != f.gatewayFee:
+		return back("amount_mismatch")
+	case f.orderStatus == models.OrderCancelled && f.cancelReason == models.CancelReview:
+		return verdict{reason: "review", look: reviewTime}
+	case f.orderStatus == models.OrderCancelled && f.cancelReason == "superseded":
+		return back("order_superseded")
+	case f.orderStatus == models.OrderPaid:
+		return back("already_paid")
+	case f.orderStatus == models.OrderExpired:
+		return back("order_expired")
+	case f.orderStatus != models.OrderPending:
+		return back("order_cancelled")
 	case f.kitchenClosed:
-		return "kitchen_closed", 0
+		return back("kitchen_closed")
 	case f.now.After(f.acceptUntil):
-		return "slot_passed", 0
+		return back("slot_passed")
+	case f.now.After(f.freshUntil):
+		return back("order_expired")
+	case f.dishesGone:
+		return back("hold_lapsed")
 	}
-	return "", customerFee
+	return verdict{customerFee: fee}
 }
 
 // decide keeps or returns a capture, inside recordPayment's transaction.
@@ -230,36 +247,41 @@ func (c *Cashier) decide(ctx context.Context, tx *models.Store, o *models.Order,
 		return err
 	}
 	f := facts{orderStatus: o.Status, ordered: o.AmountPaise, orderCurrency: o.Currency, paid: p.AmountPaise, paidCurrency: p.Currency,
-		refundedThere: models.Paise(seen.AmountRefundedPaise), kitchenClosed: slot.ClosedAt != nil, now: now, acceptUntil: slot.AcceptUntil}
+		refundedThere: models.Paise(seen.AmountRefundedPaise), kitchenClosed: slot.ClosedAt != nil, now: now, acceptUntil: slot.AcceptUntil, freshUntil: o.HoldExpiresAt.Add(freshness)}
 	if o.CancelReason != nil {
 		f.cancelReason = *o.CancelReason
 	}
 	if seen.FeePaise != nil {
 		f.gatewayFee = models.Paise(*seen.FeePaise)
 	}
-	reason, customerFee := whyReturn(f)
-	if reason == "" {
+	v := judge(f)
+	if v.reason == "" {
 		kept, err := tx.CommitHolds(ctx, o.ID)
 		if err != nil {
 			return err
 		}
-		if !kept {
-			reason = "hold_lapsed"
-		}
+		f.dishesGone = !kept
+		v = judge(f)
 	}
-	if reason == "" {
-		return tx.KeepPayment(ctx, o, p, gwStatus(seen), customerFee)
+	if v.reason == "" {
+		return tx.KeepPayment(ctx, o, p, gwStatus(seen), v.customerFee)
 	}
-	c.log.InfoContext(ctx, "payment goes back", "order_id", o.ID, "razorpay_payment_id", seen.ID, "reason", reason)
-	if err := tx.ReturnPayment(ctx, *o, p, gwStatus(seen), reason, c.settings.RefundSpeed); err != nil {
+	c.log.InfoContext(ctx, "payment goes back", "order_id", o.ID, "razorpay_payment_id", seen.ID, "reason", v.reason)
+	if err := tx.ReturnPayment(ctx, *o, p, gwStatus(seen), v.reason, c.settings.RefundSpeed, v.look); err != nil {
 		return err
 	}
-	switch reason {
+	switch v.reason {
 	case "amount_mismatch":
 		return tx.OpenTask(ctx, models.TaskAmountMismatch, seen.ID, &o.ID,
 			fmt.Sprintf("Payment of %d paise %s for an order of %d paise %s; it is being given back", p.AmountPaise, p.Currency, o.AmountPaise, o.Currency))
+	case "review":
+		return tx.OpenTask(ctx, models.TaskUnmapped, seen.ID, &o.ID, "Money with this shop's marks fits no order: "+seen.ID)
 	case "kitchen_closed", "slot_passed", "hold_lapsed":
-		return tx.MoveOrder(ctx, o, models.OrderCancelled, models.Move{By: models.ActorShop, Reason: reason})
+		return tx.MoveOrder(ctx, o, models.OrderCancelled, models.Move{By: models.ActorShop, Reason: v.reason})
+	case "order_expired":
+		if o.Status == models.OrderPending {
+			return tx.MoveOrder(ctx, o, models.OrderExpired, models.Move{By: models.ActorShop})
+		}
 	}
 	return nil
 }

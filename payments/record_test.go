@@ -318,40 +318,94 @@ func permutations(n int) (all [][]int) {
 	return all
 }
 
-// S4.8–S4.12: the whole table of decisions.
-func TestWhyReturn(t *testing.T) {
+// C5, S4.8–S4.12: every combination of how late, outlet, window, dishes, order's state, earlier payment and money has one verdict, and
+// it is never left open. The expected one is worked out here from the rule's words, not from judge's order of questions.
+func TestJudge(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 30, 14, 0, 0, 0, time.UTC)
-	good := facts{orderStatus: models.OrderPending, ordered: 24900, orderCurrency: "INR", paid: 24900, paidCurrency: "INR", now: now, acceptUntil: now.Add(time.Hour)}
-	for _, c := range []struct {
-		name   string
-		change func(f *facts)
-		want   string
-		fee    models.Paise
+	type order struct{ status, cancelReason string }
+	orders := []order{{models.OrderPending, ""}, {models.OrderPaid, ""}, {models.OrderExpired, ""}, {models.OrderCancelled, "changed_mind"}, {models.OrderCancelled, "superseded"},
+		{models.OrderCancelled, models.CancelReview}, {"a state nobody knows", ""}}
+	moneys := []struct {
+		name                       string
+		paid, fee, refunded, keeps models.Paise
+		currency                   string
+		right                      bool
 	}{
-		{"everything right", func(*facts) {}, "", 0},
-		{"at the last moment", func(f *facts) { f.acceptUntil = now }, "", 0},
-		{"C014 the customer bears the gateway's fee", func(f *facts) { f.paid, f.gatewayFee = 25488, 588 }, "", 588},
-		{"an excess that is not the fee", func(f *facts) { f.paid, f.gatewayFee = 25488, 587 }, "amount_mismatch", 0},
-		{"an excess with no fee known", func(f *facts) { f.paid = 25488 }, "amount_mismatch", 0},
-		{"S2.33 one paisa short", func(f *facts) { f.paid = 24899 }, "amount_mismatch", 0},
-		{"S2.33 one paisa more", func(f *facts) { f.paid = 24901 }, "amount_mismatch", 0},
-		{"S2.33 dollars", func(f *facts) { f.paidCurrency = "USD" }, "amount_mismatch", 0},
-		{"given back at the gateway already", func(f *facts) { f.refundedThere = 100 }, "refunded_at_gateway", 0},
-		{"S4.11 paid by another payment", func(f *facts) { f.orderStatus = models.OrderPaid }, "already_paid", 0},
-		{"S4.9 cancelled while paying", func(f *facts) { f.orderStatus, f.cancelReason = models.OrderCancelled, "changed_mind" }, "order_cancelled", 0},
-		{"superseded by a newer order", func(f *facts) { f.orderStatus, f.cancelReason = models.OrderCancelled, "superseded" }, "order_superseded", 0},
-		{"expired", func(f *facts) { f.orderStatus = models.OrderExpired }, "order_expired", 0},
-		{"a state nobody knows", func(f *facts) { f.orderStatus = "odd" }, "order_cancelled", 0},
-		{"FP-31 the kitchen closed", func(f *facts) { f.kitchenClosed = true }, "kitchen_closed", 0},
-		{"S4.12 the slot has passed", func(f *facts) { f.acceptUntil = now.Add(-time.Second) }, "slot_passed", 0},
-		{"wrong money on a paid order is wrong money first", func(f *facts) { f.orderStatus, f.paid = models.OrderPaid, 1 }, "amount_mismatch", 0},
-	} {
-		f := good
-		c.change(&f)
-		if got, fee := whyReturn(f); got != c.want || fee != c.fee {
-			t.Errorf("%s: %q with fee %d, want %q with %d", c.name, got, fee, c.want, c.fee)
+		{"S4.8 what was asked for", 24900, 0, 0, 0, "INR", true},
+		{"what was asked for, the fee known", 24900, 588, 0, 0, "INR", true},
+		{"C014 the customer bears the gateway's fee", 25488, 588, 0, 588, "INR", true},
+		{"an excess that is not the fee", 25488, 587, 0, 0, "INR", false},
+		{"an excess with no fee known", 25488, 0, 0, 0, "INR", false},
+		{"S2.33 one paisa short", 24899, 0, 0, 0, "INR", false},
+		{"S2.33 one paisa more", 24901, 0, 0, 0, "INR", false},
+		{"S2.33 dollars", 24900, 0, 0, 0, "USD", false},
+		{"given back at the gateway already", 24900, 0, 100, 0, "INR", false},
+		{"given back at the gateway, and a wrong amount", 1, 0, 1, 0, "INR", false},
+	}
+	lates := []struct {
+		name  string
+		fresh time.Duration // left
+		late  bool
+	}{{"at once", 45 * time.Minute, false}, {"at the last moment", 0, false}, {"a moment later", -time.Nanosecond, true}, {"two days late", -48 * time.Hour, true}}
+	windows := []struct {
+		name   string
+		left   time.Duration
+		passed bool
+	}{{"its window is open", time.Hour, false}, {"at the last moment of its window", 0, false}, {"S4.12 the slot has passed", -time.Nanosecond, true}}
+	kitchens := []string{"all is there", "FP-31 the kitchen closed", "S4.10 the dishes are gone", "the kitchen closed and the dishes are gone"}
+	verdicts := map[string]int{}
+	for _, o := range orders {
+		for _, m := range moneys {
+			for _, l := range lates {
+				for _, w := range windows {
+					for flags := range 4 {
+						f := facts{orderStatus: o.status, cancelReason: o.cancelReason, ordered: 24900, orderCurrency: "INR", paid: m.paid, paidCurrency: m.currency, gatewayFee: m.fee,
+							refundedThere: m.refunded, kitchenClosed: flags&1 > 0, dishesGone: flags&2 > 0, now: now, freshUntil: now.Add(l.fresh), acceptUntil: now.Add(w.left)}
+						var want verdict
+						servable := o.status == models.OrderPending && !l.late && !w.passed && flags == 0
+						switch {
+						case m.right && servable:
+							want.customerFee = m.keeps // the only way to be kept
+						case m.refunded > 0:
+							want.reason = "refunded_at_gateway"
+						case !m.right:
+							want.reason = "amount_mismatch"
+						case o.cancelReason == models.CancelReview:
+							want = verdict{reason: "review", look: 2 * time.Hour}
+						default:
+							want.reason = map[string]string{models.OrderPaid: "already_paid", models.OrderExpired: "order_expired", models.OrderCancelled: "order_cancelled", "a state nobody knows": "order_cancelled"}[o.status]
+							if o.cancelReason == "superseded" {
+								want.reason = "order_superseded"
+							}
+							if o.status == models.OrderPending {
+								switch {
+								case flags&1 > 0:
+									want.reason = "kitchen_closed"
+								case w.passed:
+									want.reason = "slot_passed"
+								case l.late:
+									want.reason = "order_expired"
+								default:
+									want.reason = "hold_lapsed"
+								}
+							}
+						}
+						got := judge(f)
+						verdicts[got.reason]++
+						if got != want {
+							t.Errorf("%s %s, %s, heard of %s, %s, %s: %+v, want %+v", o.status, o.cancelReason, m.name, l.name, w.name, kitchens[flags], got, want)
+						}
+						if got.reason == "" && got.look > 0 {
+							t.Errorf("%s %s: kept and looked at", o.status, o.cancelReason)
+						}
+					}
+				}
+			}
 		}
+	}
+	if len(verdicts) != 11 {
+		t.Errorf("the table reaches %d verdicts: %v", len(verdicts), verdicts)
 	}
 }
 

@@ -98,21 +98,39 @@ func (c *Cashier) actOn(ctx context.Context, e models.Event, said razorpay.Event
 	if !razorpay.ValidID("pay", said.PaymentID) {
 		return c.store.CloseEvent(ctx, e.ID, "ignored", nil, "about no payment")
 	}
-	if !razorpay.ValidID("rfnd", said.RefundID) {
-		order, err := c.recordPayment(ctx, said.PaymentID, models.ViaWebhook, e.ID)
-		if err == nil && said.Dispute != nil {
-			err = c.store.OpenTask(ctx, models.TaskDispute, said.Dispute.ID, &order.ID,
-				fmt.Sprintf("Dispute over %d paise is %s; answer by %s", said.Dispute.AmountPaise, said.Dispute.Status, said.Dispute.RespondByAt.Format("2 Jan 2006 15:04 MST")))
-		}
+	if said.RefundID == "" && said.DisputeID == "" {
+		_, err := c.recordPayment(ctx, said.PaymentID, models.ViaWebhook, e.ID)
 		return err
 	}
-	// The refund's own state, not the payment's, is the news; but its payment must be known first.
+	// The refund's or dispute's own state, not the payment's, is the news; but its payment must be known first.
 	if _, err := c.recordPayment(ctx, said.PaymentID, models.ViaWebhook, 0); err != nil {
 		return err
+	}
+	if said.DisputeID != "" {
+		return c.hearDispute(ctx, said, e.ID)
 	}
 	seen, err := c.gateway.FetchRefund(ctx, said.RefundID)
 	if err != nil {
 		return fmt.Errorf("fetch %s: %w", said.RefundID, err)
 	}
 	return c.recordRefund(ctx, seen, e.ID)
+}
+
+// stripBatch is how many bodies are stripped before the next are read.
+const stripBatch = 200
+
+// StripEvents takes everything that is told of people out of the bodies of events that are a week old. Safe to repeat and to run twice at once.
+func (c *Cashier) StripEvents(ctx context.Context) (stripped int, err error) {
+	for {
+		old, err := c.store.ListOldBodies(ctx, stripBatch)
+		for _, e := range old {
+			if err := c.store.StripEvent(ctx, e.ID, razorpay.StripEvent(e.Body)); err != nil {
+				return stripped, err
+			}
+			stripped++
+		}
+		if err != nil || len(old) < stripBatch {
+			return stripped, err
+		}
+	}
 }

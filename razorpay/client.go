@@ -245,6 +245,30 @@ func (c *Client) ListPaymentRefunds(ctx context.Context, id string) ([]Refund, e
 	return all, nil
 }
 
+// FetchDispute reads one dispute (Docs-Aug "Disputes Entity"). Safe to repeat. An unknown id is Refused.
+func (c *Client) FetchDispute(ctx context.Context, id string) (Dispute, error) {
+	return fetch(ctx, c, disputeID, id, decodeDispute, func(d Dispute) string { return d.ID },
+		func(s *sdk.Client) (map[string]any, error) { return s.Dispute.Fetch(id, nil, nil) })
+}
+
+// ListDisputes gives the account's newest disputes, at most count of them, 1 to 100 (Docs-Aug "Fetch All Disputes"). Safe to repeat.
+func (c *Client) ListDisputes(ctx context.Context, count int) ([]Dispute, error) {
+	if count < 1 || count > maxPage {
+		return nil, invalid("a page of %d disputes", count)
+	}
+	raw, err := c.call(ctx, func(s *sdk.Client) (map[string]any, error) {
+		return s.Dispute.All(map[string]any{"count": count}, nil)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing disputes: %w", err)
+	}
+	list, err := decodeList(raw, decodeDispute)
+	if err != nil {
+		return nil, fmt.Errorf("listing disputes: %w", err)
+	}
+	return list, nil
+}
+
 // ListSettlementRecon gives one page of what was settled on a day, or with day 0 in a month (Docs-Aug "Fetch Settlement
 // Recon Details"): at most count rows, 1 to 1000, after leaving out skip. The date is the settlement's, not the
 // payment's. Safe to repeat.

@@ -27,6 +27,8 @@ const (
 	testOrder  = "order_TstAbCdEf00001"
 	testPay    = "pay_TstAbCdEf00001"
 	testRefund = "rfnd_TstAbCdEf00001"
+
+	testDispute = "disp_TstAbCdEf00001"
 )
 
 // serve starts a gateway of one handler and gives a client with a pool of its own.
@@ -92,6 +94,8 @@ var methods = map[string]struct {
 	}},
 	"FetchOrder":   {false, func(ctx context.Context, c *Client) error { _, err := c.FetchOrder(ctx, testOrder); return err }},
 	"FetchPayment": {false, func(ctx context.Context, c *Client) error { _, err := c.FetchPayment(ctx, testPay); return err }},
+	"FetchDispute": {false, func(ctx context.Context, c *Client) error { _, err := c.FetchDispute(ctx, testDispute); return err }},
+	"ListDisputes": {false, func(ctx context.Context, c *Client) error { _, err := c.ListDisputes(ctx, 10); return err }},
 	"FetchRefund":  {false, func(ctx context.Context, c *Client) error { _, err := c.FetchRefund(ctx, testRefund); return err }},
 	"ListOrdersByReceipt": {false, func(ctx context.Context, c *Client) error {
 		_, err := c.ListOrdersByReceipt(ctx, "bk-0001-g1")
@@ -620,6 +624,7 @@ func TestNothingUnfitIsSent(t *testing.T) {
 		_, bad["list payments of "+id] = c.ListOrderPayments(t.Context(), id)
 		_, bad["fetch payment "+id] = c.FetchPayment(t.Context(), id)
 		_, bad["fetch refund "+id] = c.FetchRefund(t.Context(), id)
+		_, bad["fetch dispute "+id] = c.FetchDispute(t.Context(), id)
 		_, bad["list refunds of "+id] = c.ListPaymentRefunds(t.Context(), id)
 		_, bad["refund "+id] = c.CreateRefund(t.Context(), id, refundParams())
 	}
@@ -627,6 +632,8 @@ func TestNothingUnfitIsSent(t *testing.T) {
 	_, bad["fetch an order as payment"] = c.FetchPayment(t.Context(), testOrder)
 	_, bad["list of no receipt"] = c.ListOrdersByReceipt(t.Context(), "")
 	from, to := time.Unix(1787920000, 0), time.Unix(1787930000, 0)
+	_, bad["page of 0 disputes"] = c.ListDisputes(t.Context(), 0)
+	_, bad["page of 101 disputes"] = c.ListDisputes(t.Context(), 101)
 	_, bad["page of 0"] = c.ListPayments(t.Context(), from, to, 0, 0)
 	_, bad["page of 101"] = c.ListPayments(t.Context(), from, to, 101, 0)
 	_, bad["skip -1"] = c.ListPayments(t.Context(), from, to, 1, -1)
@@ -673,6 +680,10 @@ func TestFetches(t *testing.T) {
 		"refund": {"refund_pending.json", "rfnd_FgRAHdNOM4ZVbO", "/v1/refunds/rfnd_FgRAHdNOM4ZVbO", func(c *Client, id string) (string, error) {
 			r, err := c.FetchRefund(t.Context(), id)
 			return r.ID, err
+		}},
+		"dispute": {"dispute.json", "disp_AHfqOvkldwsbqt", "/v1/disputes/disp_AHfqOvkldwsbqt", func(c *Client, id string) (string, error) {
+			d, err := c.FetchDispute(t.Context(), id)
+			return d.ID, err
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

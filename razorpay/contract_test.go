@@ -504,8 +504,15 @@ func TestEveryEventOfTheStandInIsUnderstood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	open, err := g.client.FetchDispute(within(t), d.ID)
+	if err != nil || open.Status != "open" || open.PaymentID != p.ID || open.AmountPaise != 45900 || open.RespondByAt.IsZero() {
+		t.Errorf("dispute %+v, %v", open, err)
+	}
 	if err := s.DecideDispute(d.ID, "won"); err != nil {
 		t.Fatal(err)
+	}
+	if list, err := g.client.ListDisputes(within(t), 100); err != nil || len(list) != 1 || list[0].ID != d.ID || list[0].Status != "won" {
+		t.Errorf("disputes %+v, %v", list, err)
 	}
 	if err := s.WaitIdle(within(t)); err != nil {
 		t.Fatal(err)

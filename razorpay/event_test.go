@@ -1,11 +1,13 @@
 package razorpay
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -113,7 +115,7 @@ func TestParseEvent(t *testing.T) {
 		},
 		"a dispute names its payment": {
 			`{"event":"payment.dispute.created","payload":{"dispute":{"entity":{"id":"disp_TstAbCdEf00001","payment_id":"pay_TstAbCdEf00001"}}}}`,
-			Event{Kind: "payment.dispute.created", PaymentID: "pay_TstAbCdEf00001"},
+			Event{Kind: "payment.dispute.created", PaymentID: "pay_TstAbCdEf00001", DisputeID: "disp_TstAbCdEf00001"},
 		},
 		"time in the payload": {`{"event":"refund.speed_changed","payload":{"created_at":1586439890}}`, Event{Kind: "refund.speed_changed", CreatedAt: time.Unix(1586439890, 0).UTC()}},
 	} {
@@ -237,6 +239,90 @@ func FuzzParseEvent(f *testing.F) {
 		noNUL(t, describe(t, e))
 		if again, err := ParseEvent(body); err != nil || !reflect.DeepEqual(e, again) {
 			t.Errorf("read twice: %s and %s, %v", fmt.Sprint(e), fmt.Sprint(again), err)
+		}
+	})
+}
+
+// INV-43: of an old body only what the list allows is kept: of every recorded event nothing of a person, and all that the shop reads.
+func TestStripEvent(t *testing.T) {
+	personal := []string{"email", "contact", "vpa", "card", "card_id", "bank", "wallet", "name", "last4", "notes", "description", "acquirer_data", "error_description", "evidence",
+		"token_id", "customer_id", "rrn", "arn", "auth_code", "upi", "payer_account_type", "iin"}
+	for _, file := range eventFixtures(t) {
+		raw := readFixture(t, file)
+		rest := StripEvent(raw)
+		var names func(v any) []string
+		names = func(v any) (found []string) {
+			switch v := v.(type) {
+			case map[string]any:
+				for name, inner := range v {
+					found = append(append(found, name), names(inner)...)
+				}
+			case []any:
+				for _, inner := range v {
+					found = append(found, names(inner)...)
+				}
+			}
+			return found
+		}
+		var tree any
+		if err := json.Unmarshal(rest, &tree); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		for _, name := range names(tree) {
+			if slices.Contains(personal, name) {
+				t.Errorf("%s keeps %s", file, name)
+			}
+			if allowed := slices.Concat(staysOfEvent, staysOfEntity, []string{"payload", "payment", "order", "refund", "dispute"}); !slices.Contains(allowed, name) {
+				t.Errorf("%s keeps %s, which nobody has allowed", file, name)
+			}
+		}
+		for _, secret := range []string{"@", "+91", "9999999999", "HDFC", "guest"} {
+			if strings.Contains(string(rest), secret) {
+				t.Errorf("%s keeps %q:\n%s", file, secret, rest)
+			}
+		}
+		before, err := ParseEvent(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := ParseEvent(rest)
+		if err != nil {
+			t.Fatalf("%s cannot be read any more: %v", file, err)
+		}
+		same := func(e Event) string {
+			return fmt.Sprint(e.Kind, e.AccountID, e.OrderID, e.PaymentID, e.RefundID, e.DisputeID, e.CreatedAt, e.Payment == nil, e.Refund == nil, e.Dispute)
+		}
+		if same(before) != same(after) {
+			t.Errorf("%s\nbefore %s\nafter  %s", file, same(before), same(after))
+		}
+		if again := StripEvent(rest); !bytes.Equal(again, rest) {
+			t.Errorf("%s: stripped twice\n%s\n%s", file, rest, again)
+		}
+	}
+	for body, want := range map[string]string{
+		"": "", "null": "", "[]": "", "<html>": "", "7": "", `{"event":"x"`: "",
+		`{"event":"x","contact":"98450"}`:                                                 `{"event":"x"}`,
+		`{"event":{"contact":"98450"},"payload":[1]}`:                                     `{}`,
+		`{"event":"x","payload":{"payment":{"entity":{"id":{"name":"A"}}}}}`:              `{"event":"x","payload":{"payment":{"entity":{}}}}`,
+		`{"event":"x","contains":[{"name":"A"}],"payload":{"who":{"entity":{"id":"A"}}}}`: `{"event":"x","payload":{}}`,
+	} {
+		if got := string(StripEvent([]byte(body))); got != want {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+}
+
+func FuzzStripEvent(f *testing.F) {
+	for _, file := range eventFixtures(f) {
+		f.Add(readFixture(f, file))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		rest := StripEvent(body)
+		if rest == nil {
+			return
+		}
+		if again := StripEvent(rest); !bytes.Equal(again, rest) {
+			t.Errorf("stripped twice\n%s\n%s", rest, again)
 		}
 	})
 }

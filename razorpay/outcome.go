@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 )
 
@@ -198,6 +199,13 @@ func IsLowBalance(err error) bool {
 func IsTooOld(err error) bool {
 	e, ok := refusal(err)
 	return ok && e.says("more than 6 months old", "older than 180 days")
+}
+
+// IsWithheld reports whether the gateway answered that it will not tell, as it does to accounts that lack a feature (Probes: 401 with a
+// sentence, 400 with an envelope of its own): asking again does not help. Too many requests are no such answer.
+func IsWithheld(err error) bool {
+	e, ok := errors.AsType[*APIError](err)
+	return ok && e.Status >= 400 && e.Status <= 499 && e.Status != http.StatusTooManyRequests
 }
 
 // refusal gives the definite 4xx inside err. The sentence is the last resort the gateway leaves: all these cases share

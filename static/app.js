@@ -120,11 +120,16 @@ on('htmx:afterSettle', e => {
 });
 
 // Order page: swap only what changed, say it once, keep asking quickly while money is being confirmed.
-let shown, spoken = $('#status')?.dataset.say, state = $('#status')?.dataset.state;
+// What changes by the clock alone is fetched when its time has come (data-turn, in ms); that countdown is no change of the page.
+let shown, turn, spoken = $('#status')?.dataset.say, state = $('#status')?.dataset.state;
+const turns = ms => { clearTimeout(turn); if (ms && ms < 1e9) turn = setTimeout(() => htmx.trigger('#live', 'again'), +ms + 50); };
+turns($('#status')?.dataset.turn);
 on('htmx:beforeSwap', e => {
   if (e.detail.target.id !== 'status') return;
-  if (e.detail.serverResponse === shown) e.detail.shouldSwap = false;
-  shown = e.detail.serverResponse;
+  const [, ms] = e.detail.serverResponse.match(/data-turn="(\d*)"/) || [], now = e.detail.serverResponse.replace(/data-turn="\d*"/, '');
+  turns(ms);
+  if (now === shown) e.detail.shouldSwap = false;
+  shown = now;
 });
 on('htmx:afterSettle', () => {
   const s = $('#status');
@@ -167,6 +172,12 @@ if ($('#pay-options')) {
 }
 // No gateway order yet: ask again for the customer.
 if ($('#prepare')) setTimeout(() => $('#prepare').requestSubmit(), 2000);
+
+// Where the browser is, for the distance: only when asked to, and the bill follows.
+on('click', e => {
+  const b = e.target.closest('[data-locate]');
+  if (b) navigator.geolocation.getCurrentPosition(({ coords: c }) => { $('#place').value = c.latitude.toFixed(6) + ',' + c.longitude.toFixed(6); htmx.trigger(b, 'located'); }, () => say('Your location could not be read.'));
+});
 
 // A field that is left with something that cannot be right says so at once, never while typing; a mended one falls silent.
 const judge = (i, loud) => {

@@ -161,12 +161,15 @@ func kitchenText(v OrderView) string {
 	}
 }
 
+// lateStep is how exactly we say how late we are.
+const lateStep = 5 * time.Minute
+
 // lateText says so before the customer has to ask, in steps of five minutes.
 func lateText(v OrderView) string {
 	if v.Ticket == nil || !v.Page.Now.After(v.Ticket.PromisedAt) || (v.Order.Way == "pickup" && v.Ticket.Status == models.TicketReady) {
 		return ""
 	}
-	late := int(v.Page.Now.Sub(v.Ticket.PromisedAt)/time.Minute)/5*5 + 5
+	late := int(v.Page.Now.Sub(v.Ticket.PromisedAt)/lateStep)*5 + 5
 	return "Running about " + strconv.Itoa(late) + " minutes late, sorry."
 }
 
@@ -174,6 +177,8 @@ func lateText(v OrderView) string {
 func cancelText(v OrderView) string {
 	by, why := text(v.Order.CancelledBy), text(v.Order.CancelReason)
 	switch {
+	case why == "superseded":
+		return "You placed a newer order in place of this one."
 	case by == "customer":
 		return "You cancelled this order."
 	case v.SoldOut != "":
@@ -184,8 +189,6 @@ func cancelText(v OrderView) string {
 		return "Sorry, something in your order has just sold out."
 	case "kitchen_closed", "slot_passed":
 		return "Sorry, the kitchen had closed when your payment arrived."
-	case "superseded", "order_superseded":
-		return "You changed your cart and placed a newer order."
 	case "amount_mismatch":
 		return "The payment did not match the bill."
 	}
@@ -317,22 +320,6 @@ func account(method string) string {
 	}
 }
 
-// refundDays is how long banks take to show a refund, by way of payment: Docs-Aug, "Refunds", normal speed.
-func refundDays(method string) string {
-	switch method {
-	case "upi":
-		return "2–7 working days"
-	case "card":
-		return "5–10 working days"
-	case "netbanking":
-		return "2–10 working days"
-	case "wallet":
-		return "up to 3 working days"
-	default:
-		return "5–7 working days"
-	}
-}
-
 // refundView is one refund in words. kind is the colour of its box.
 type refundView struct {
 	kind, title, text, why, stage string
@@ -361,30 +348,27 @@ func refundsShown(v OrderView) []refundView {
 			}
 		}
 		s := refundView{kind: "warn", why: refundWhy(text(reason), r.Kind), stage: r.Status}
-		number := ""
-		if r.RazorpayRefundID != nil {
-			number = " Refund id " + *r.RazorpayRefundID + "."
-		}
 		switch r.Status {
 		case "requested":
 			s.title = Rupees(r.AmountPaise) + " is on its way back to " + account(method)
-			s.text = "Requested on " + Date(r.RequestedAt) + ". Banks show it in " + refundDays(method) + "."
+			s.text = "Requested on " + Date(r.RequestedAt) + ". " + refundWait(r, method, v.Page.Now)
 		case "submitted":
 			s.title = Rupees(r.AmountPaise) + " is on its way back to " + account(method)
-			s.text = "With the bank" + since(r.SubmittedAt) + ". Banks show it in " + refundDays(method) + "." + number
+			s.text = "With the bank" + since(r.SubmittedAt) + ". " + refundWait(r, method, v.Page.Now)
 		case "processed":
 			s.kind = "ok"
 			s.title = Rupees(r.AmountPaise) + " was refunded to " + account(method)
-			s.text = "Done" + dated(r.ProcessedAt) + ". Banks show it in " + refundDays(method) + "." + number
-			if r.BankReference != "" {
-				s.text += " Bank reference " + r.BankReference + "."
-			}
+			s.text = "Done" + dated(r.ProcessedAt) + ". " + refundWait(r, method, v.Page.Now)
 		default:
 			s.kind = "bad"
 			s.title = "The refund of " + Rupees(r.AmountPaise) + " did not reach you"
-			s.text = "Your bank returned it. We have been told and will send it again; call us if you would like to know more." + number
+			s.text = "It could not be carried out, sorry; the money is not lost. We have been told and send it again: this page will say so."
+			if r.FailedAt != nil {
+				s.text += " If it does not by " + Date(r.FailedAt.AddDate(0, 0, 1)) + ", please call us."
+			}
+			s.text += refundNames(r)
 		}
-		if s.id, s.part = r.ID, partText(v, r); s.part != "" {
+		if s.id, s.part = r.ID, refundPart(v, r); r.Kind == "staff" && s.part != "" {
 			s.why = ""
 		}
 		shown = append(shown, s)
@@ -392,22 +376,41 @@ func refundsShown(v OrderView) []refundView {
 	return shown
 }
 
-// partText says of how much of what the order cost a refund is a part, and what staff gave as the reason. It is empty for all of it, and for
-// money that never paid the order.
-func partText(v OrderView, r models.Refund) string {
-	p := keptPayment(v.Payments)
-	if p == nil || r.PaymentID != p.ID || r.Kind != "staff" && r.AmountPaise >= v.Order.AmountPaise {
-		return ""
+// refundWait says how long a refund takes, by which day it should be seen, and what to do if it is not.
+func refundWait(r models.Refund, method string, now time.Time) string {
+	began := r.RequestedAt
+	if r.SubmittedAt != nil {
+		began = *r.SubmittedAt
 	}
-	said := map[string]string{"processed": " went back to you", "failed": " is to go back to you"}[r.Status]
-	if said == "" {
-		said = " goes back to you"
+	due := refundDue(method, began)
+	names := refundNames(r)
+	who := "call us"
+	if r.Status == "processed" {
+		who = "ask your bank for it by the numbers here"
+		if names == "" {
+			who = "call us"
+		}
 	}
-	said = Rupees(r.AmountPaise) + " of " + Rupees(v.Order.AmountPaise) + said
-	if r.Kind == "staff" && r.Reason != "" {
-		return said + ": " + r.Reason
+	switch {
+	case dayOf(now).After(due):
+		return "It should have reached you by " + day(due) + ". If it has not, please " + who + "." + names
+	case r.Speed == "optimum" && r.Status != "processed":
+		return "Usually it takes minutes; if your bank cannot do that, " + refundDays(method) + ", so by " + day(due) + ". If it is not there by then, please " + who + "." + names
+	default:
+		return "Banks show it in " + refundDays(method) + ", so by " + day(due) + ". If it is not there by then, please " + who + "." + names
 	}
-	return said + "."
+}
+
+// refundNames are the numbers a bank or Razorpay finds a refund by.
+func refundNames(r models.Refund) string {
+	names := ""
+	if r.RazorpayRefundID != nil {
+		names += " Refund id " + *r.RazorpayRefundID + "."
+	}
+	if r.BankReference != "" {
+		names += " Bank reference " + r.BankReference + "."
+	}
+	return names
 }
 
 func since(t *time.Time) string {
@@ -430,22 +433,61 @@ func refundWhy(reason, kind string) string {
 	case "already_paid":
 		return "This order was already paid, so your second payment goes back by itself."
 	case "order_cancelled":
-		return "Your payment arrived after the order had been cancelled."
+		return "Your payment arrived after the order had been cancelled, so all of it goes back."
 	case "order_superseded":
-		return "Your payment arrived for an order that a newer one had replaced."
+		return "Your payment arrived for an order that a newer one had replaced, so all of it goes back."
 	case "order_expired":
-		return "Your payment arrived after the time to pay was over."
+		return "Your payment arrived after the time to pay was over, so all of it goes back."
 	case "kitchen_closed", "slot_passed":
-		return "Your payment arrived after the kitchen had closed."
+		return "Your payment arrived after the kitchen had closed, so all of it goes back."
 	case "hold_lapsed":
 		return "The last portion was gone when your payment arrived, so all of it goes back."
 	case "amount_mismatch":
-		return "Your payment was not for the amount of the bill."
+		return "Your payment was not for the amount of the bill, so all of it goes back."
+	case "refunded_at_gateway":
+		return "Razorpay had begun to give your payment back before it reached us."
 	}
-	if kind == "staff" {
+	switch kind {
+	case "staff":
 		return "The restaurant gives you this back."
+	case "external":
+		return "The restaurant gave you this back."
 	}
 	return ""
+}
+
+// turnsAt is when what the page says changes by the clock alone, without anything happening; zero when it does not.
+func turnsAt(v OrderView) time.Time {
+	now := v.Page.Now
+	switch OrderState(v, now) {
+	case StateUnpaid, StateFailed:
+		return v.Order.HoldExpiresAt
+	case StateConfirming:
+		return confirmingSince(v).Add(slowAfter + time.Millisecond)
+	case StateSlow, StateLapsed:
+		if v.Order.ResolveBy != nil && now.Before(*v.Order.ResolveBy) {
+			return *v.Order.ResolveBy
+		}
+	case StatePaid, StateAccepted, StatePreparing, StateReady:
+		if v.Ticket == nil {
+			return time.Time{}
+		}
+		late := now.Sub(v.Ticket.PromisedAt)
+		if late < 0 {
+			return v.Ticket.PromisedAt.Add(time.Millisecond)
+		}
+		return v.Ticket.PromisedAt.Add((late/lateStep + 1) * lateStep)
+	}
+	return time.Time{}
+}
+
+// turnsIn is turnsAt as a page's script needs it: in how many milliseconds to look again; "" for not at all.
+func turnsIn(v OrderView) string {
+	at := turnsAt(v)
+	if at.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(max(at.Sub(v.Page.Now).Milliseconds(), 0), 10)
 }
 
 // capturedPayments are the payments that moved money, when there is more than one: a customer who paid twice must see both.

@@ -1,6 +1,10 @@
 package views
 
 import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,9 +67,9 @@ func TestOrderPageWords(t *testing.T) {
 		hurries       bool
 	}{
 		"unpaid":      {says: []string{"Waiting for your payment", "No payment has reached us", "until 7:52 pm", "Pay ₹1,359.00"}, pays: true, cancels: true},
-		"failed":      {says: []string{"Your bank declined the payment.", "If money left your account it comes back by itself", "Try again"}, pays: true, cancels: true},
+		"failed":      {says: []string{"Your bank declined the payment.", "If money left your account, it comes back by itself", "by 5 Dec 2026", "₹100 for each further day", "Try again"}, pays: true, cancels: true},
 		"confirming":  {says: []string{"Confirming your payment", "Please do not pay again"}, never: []string{"Taking longer"}, cancels: true, hurries: true},
-		"slow":        {says: []string{"Taking longer than usual", "We will email you", "goes back to you by itself"}, cancels: true, hurries: true},
+		"slow":        {says: []string{"Taking longer than usual", "We will email you", "By about 8:02 pm", "we give all of it back at once", "by 5 Dec 2026"}, cancels: true, hurries: true},
 		"lapsed":      {says: []string{"Please do not pay again"}, cancels: true, hurries: true},
 		"expired":     {says: []string{"Not paid in time", "Your cart is as you left it"}},
 		"paid":        {says: []string{"Paid and placed", "₹1,359.00 by UPI", "8:08 – 8:18 pm", "All of your ₹1,359.00 goes back to your UPI account"}, cancels: true},
@@ -78,7 +82,7 @@ func TestOrderPageWords(t *testing.T) {
 		"requested":   {says: []string{"₹1,359.00 is on its way back to your UPI account", "Requested on 30 Nov 2026", "2–7 working days", "The tandoor is out of order"}, never: []string{"was refunded"}},
 		"submitted":   {says: []string{"With the bank since 30 Nov 2026", "Refund id rfnd_TstAbCdEf00003"}, never: []string{"was refunded"}},
 		"processed":   {says: []string{"₹1,359.00 was refunded to your UPI account", "Done on 30 Nov 2026", "412345678901"}},
-		"refund_lost": {says: []string{"did not reach you", "call us"}, never: []string{"was refunded"}},
+		"refund_lost": {says: []string{"did not reach you", "the money is not lost", "by 1 Dec 2026, please call us"}, never: []string{"was refunded"}},
 		"sold_out":    {says: []string{"Sorry, Rogan Josh has just sold out.", "all of it goes back", "is on its way back"}, never: []string{"was refunded", "Nothing was charged"}},
 		"paid_twice":  {says: []string{"already paid, so your second payment goes back by itself", "pay_TstAbCdEf00002: pays this order", "pay_TstSecond00004: goes back to you", "your card"}},
 	} {
@@ -184,7 +188,7 @@ func TestCancelText(t *testing.T) {
 	for _, c := range []struct{ by, why, want string }{
 		{"customer", "x", "You cancelled this order."},
 		{"shop", "hold_lapsed", "Sorry, something in your order has just sold out."},
-		{"shop", "order_superseded", "You changed your cart and placed a newer order."},
+		{"customer", "superseded", "You placed a newer order in place of this one."},
 		{"shop", "kitchen_closed", "Sorry, the kitchen had closed when your payment arrived."},
 		{"staff:4", "No chicken today", "Sorry, the restaurant had to cancel it: No chicken today"},
 		{"shop", "some_new_code", "Sorry, the restaurant had to cancel it."},
@@ -221,5 +225,115 @@ func TestPartRefundOnTheOrderPage(t *testing.T) {
 	whole := sampleOrderView(givenBack("requested"))
 	if got := byTestID(parse(t, render(t, OrderPage(whole))), "refund-part"); len(got) != 0 {
 		t.Error("all of it is called a part")
+	}
+}
+
+// TestOrderPageMoneyWords keeps, word for word, what the page says in each state: what is known, what happens next, by when, and what
+// happens if not. Run with -update after a change that was meant, and read the difference.
+func TestOrderPageMoneyWords(t *testing.T) {
+	samples := sampleOrders()
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(samples)) {
+		root := parse(t, render(t, OrderPage(sampleOrderView(samples[name]))))
+		b.WriteString("== " + name + "\n" + textOf(all(root, func(n *html.Node) bool { return n.Data == "header" })[0]) + "\n")
+		for _, section := range all(root, func(n *html.Node) bool {
+			return n.Data == "section" && (attr(n, "aria-label") == "Payment" || attr(n, "aria-labelledby") == "r-h")
+		}) {
+			b.WriteString(textOf(section) + "\n")
+		}
+		b.WriteString("\n")
+	}
+	path := filepath.Join("testdata", "order_words.txt")
+	if *update {
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, kept := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
+	for n := range max(len(got), len(kept)) {
+		if n >= len(got) || n >= len(kept) || got[n] != kept[n] {
+			t.Fatalf("line %d of %s differs:\n got %q\nwant %q", n+1, path, got[min(n, len(got)-1)], kept[min(n, len(kept)-1)])
+		}
+	}
+}
+
+// india.md 5.3: working days leave out Saturdays and Sundays; 30 Nov 2026 is a Monday.
+func TestRefundDue(t *testing.T) {
+	for _, c := range []struct {
+		method, from, due string
+	}{
+		{"upi", "2026-11-30T19:45:00+05:30", "9 Dec 2026"}, {"card", "2026-11-30T19:45:00+05:30", "14 Dec 2026"}, {"netbanking", "2026-11-30T19:45:00+05:30", "14 Dec 2026"},
+		{"wallet", "2026-11-30T19:45:00+05:30", "3 Dec 2026"}, {"", "2026-11-30T19:45:00+05:30", "9 Dec 2026"}, {"wallet", "2026-12-04T23:59:00+05:30", "9 Dec 2026"},
+		{"wallet", "2026-12-05T12:00:00+05:30", "9 Dec 2026"}, {"wallet", "2026-12-06T18:29:00Z", "9 Dec 2026"}, {"wallet", "2026-12-06T18:31:00Z", "10 Dec 2026"},
+	} {
+		from, err := time.Parse(time.RFC3339, c.from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := day(refundDue(c.method, from)); got != c.due {
+			t.Errorf("%s from %s: %s, want %s", c.method, c.from, got, c.due)
+		}
+	}
+}
+
+// The Reserve Bank's T + 5 days count calendar days in India, T being the day of the payment.
+func TestReversal(t *testing.T) {
+	for _, c := range []struct{ method, paid, now, says string }{
+		{"upi", "2026-11-30T23:59:00+05:30", "2026-11-30T23:59:30+05:30", "by 5 Dec 2026 at the latest, by the Reserve Bank's rule. After that your bank owes you ₹100"},
+		{"card", "2026-11-30T18:31:00Z", "2026-12-01T00:02:00+05:30", "by 6 Dec 2026 at the latest"}, // past midnight in India
+		{"upi", "2026-11-30T12:00:00+05:30", "2026-12-05T23:59:00+05:30", "comes back by itself, by 5 Dec 2026"},
+		{"upi", "2026-11-30T12:00:00+05:30", "2026-12-06T00:00:00+05:30", "had to put it back by 5 Dec 2026"},
+		{"", "2026-11-30T12:00:00+05:30", "2026-11-30T12:00:00+05:30", "for UPI and cards by 5 Dec 2026"},
+		{"netbanking", "2026-11-30T12:00:00+05:30", "2026-11-30T12:00:00+05:30", "Ask your bank if it is not there by 5 Dec 2026."},
+		{"wallet", "2026-11-30T12:00:00+05:30", "2026-12-20T12:00:00+05:30", "Ask your bank if it is not there by 5 Dec 2026."},
+	} {
+		paid, err := time.Parse(time.RFC3339, c.paid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := time.Parse(time.RFC3339, c.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reversal(c.method, paid, now); !strings.Contains(got, c.says) || (c.method == "netbanking" || c.method == "wallet") == strings.Contains(got, "₹100") {
+			t.Errorf("%s paid %s, now %s: %s", c.method, c.paid, c.now, got)
+		}
+	}
+}
+
+// The page is told when its words change by the clock alone, and at that moment they do.
+func TestTurnsAt(t *testing.T) {
+	said := func(v OrderView, now time.Time) string {
+		v.Page.Now = now
+		state := OrderState(v, now)
+		if state == StateSlow || state == StateLapsed {
+			return state + confirmEnd(v)
+		}
+		return state + statusSentence(v)
+	}
+	for name, c := range map[string]struct {
+		change func(*OrderView)
+		turns  bool
+	}{
+		"unpaid": {nil, true}, "failed": {sampleOrders()["failed"], true}, "confirming": {sampleOrders()["confirming"], true}, "slow": {sampleOrders()["slow"], true}, "lapsed": {sampleOrders()["lapsed"], true},
+		"paid": {sampleOrders()["paid"], true}, "preparing": {sampleOrders()["preparing"], true}, "late": {sampleOrders()["late"], true},
+		"handed over": {sampleOrders()["handed_over"], false}, "expired": {sampleOrders()["expired"], false}, "cancelled": {sampleOrders()["cancelled"], false}, "past its end": {sampleOrders()["slow_past_the_end"], false},
+	} {
+		v := sampleOrderView(c.change)
+		at := turnsAt(v)
+		if at.IsZero() == c.turns {
+			t.Errorf("%s: turns at %s", name, at)
+			continue
+		}
+		if c.turns && (said(v, at.Add(-2*time.Millisecond)) != said(v, v.Page.Now) || said(v, at) == said(v, at.Add(-2*time.Millisecond))) {
+			t.Errorf("%s: at %s it says\n%s\nbefore\n%s", name, at, said(v, at), said(v, v.Page.Now))
+		}
+		if got := turnsIn(v); c.turns && got == "" || !c.turns && got != "" {
+			t.Errorf("%s: in %q ms", name, got)
+		}
 	}
 }

@@ -46,34 +46,35 @@ func samplePages() map[string]templ.Component {
 	wrongRefund.Errors = map[string]string{"pieces": "That is more than is left.", "reason": "Please say why: the customer reads it, and it is kept."}
 
 	pages := map[string]templ.Component{
-		"outlets":          OutletsPage(OutletsView{Page: outlets, Outlets: []OutletCard{{sampleOutlet(), sampleOpening()}, {sampleOutlet(), sampleClosed()}}}),
-		"menu":             MenuPage(sampleMenuView()),
-		"menu_closed":      MenuPage(closed),
-		"dish":             DishPage(DishView{Page: samplePage("Butter Chicken"), Item: sampleItem("butter-chicken"), Opening: sampleOpening()}),
-		"cart":             CartPage(sampleCartView("cart")),
-		"cart_empty":       CartPage(emptyCart),
-		"checkout":         CheckoutPage(sampleCheckoutView()),
-		"checkout_empty":   CheckoutPage(emptyCheckout),
-		"checkout_refused": CheckoutPage(refused),
-		"checkout_changed": CheckoutPage(changed),
-		"board":            BoardPage(board),
-		"staff_login":      StaffLoginPage(StaffLoginView{Page: samplePage("Log in"), Login: "meera", Error: "Login or password is wrong."}),
-		"staff_order":      StaffOrderPage(sampleStaffOrderView()),
-		"staff_cancel":     StaffCancelPage(StaffCancelView{Page: samplePage(""), Order: sampleOrder(), RefundPaise: sampleOrder().AmountPaise, Errors: map[string]string{"reason": "Please say why; the customer reads it."}}),
-		"staff_order_part": StaffOrderPage(samplePartlyBackView("failed")),
-		"staff_refund":     StaffRefundPage(wrongRefund),
-		"staff_review":     StaffRefundReviewPage(sampleRefundReview()),
-		"staff_menu":       StaffMenuPage(StaffMenuView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Menu: sampleMenu(), Outlets: []models.Outlet{sampleOutlet(), {ID: 2, Slug: "two", Name: "Kesar Two"}}, Notice: "Samosa is sold out."}),
-		"staff_attention": StaffAttentionPage(StaffAttentionView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, JobsURL: "/staff/jobs",
-			Tasks: []models.Task{{ID: 5, Kind: models.TaskAmountMismatch, Detail: "pay_X: ₹10.00 instead of ₹12.00", OrderID: ptr(int64(12)), OpenedAt: *at(-9)}}}),
-		"error": ErrorPage(ErrorView{Page: samplePage("Not here"), Status: 404, Sentence: "We could not find that page.", RequestID: "7c1f"}),
+		"outlets":               OutletsPage(OutletsView{Page: outlets, Outlets: []OutletCard{{sampleOutlet(), sampleOpening()}, {sampleOutlet(), sampleClosed()}}}),
+		"menu":                  MenuPage(sampleMenuView()),
+		"menu_closed":           MenuPage(closed),
+		"dish":                  DishPage(DishView{Page: samplePage("Butter Chicken"), Item: sampleItem("butter-chicken"), Opening: sampleOpening()}),
+		"cart":                  CartPage(sampleCartView("cart")),
+		"cart_empty":            CartPage(emptyCart),
+		"checkout":              CheckoutPage(sampleCheckoutView()),
+		"checkout_extras":       CheckoutPage(sampleExtrasView()),
+		"checkout_empty":        CheckoutPage(emptyCheckout),
+		"checkout_refused":      CheckoutPage(refused),
+		"checkout_changed":      CheckoutPage(changed),
+		"board":                 BoardPage(board),
+		"staff_login":           StaffLoginPage(StaffLoginView{Page: samplePage("Log in"), Login: "meera", Error: "Login or password is wrong."}),
+		"staff_order":           StaffOrderPage(sampleStaffOrderView()),
+		"staff_cancel":          StaffCancelPage(StaffCancelView{Page: samplePage(""), Order: sampleOrder(), RefundPaise: sampleOrder().AmountPaise, Errors: map[string]string{"reason": "Please say why; the customer reads it."}}),
+		"staff_order_part":      StaffOrderPage(samplePartlyBackView("failed")),
+		"staff_refund":          StaffRefundPage(wrongRefund),
+		"staff_review":          StaffRefundReviewPage(sampleRefundReview()),
+		"staff_menu":            StaffMenuPage(StaffMenuView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Menu: sampleMenu(), Outlets: []models.Outlet{sampleOutlet(), {ID: 2, Slug: "two", Name: "Kesar Two"}}, Notice: "Samosa is sold out."}),
+		"staff_attention":       StaffAttentionPage(sampleAttentionView()),
+		"staff_attention_empty": StaffAttentionPage(StaffAttentionView{Page: samplePage("")}),
+		"staff_timeline":        StaffTimelinePage(sampleTimelineView()),
+		"error":                 ErrorPage(ErrorView{Page: samplePage("Not here"), Status: 404, Sentence: "We could not find that page.", RequestID: "7c1f"}),
 	}
 	for _, state := range []string{PayPreparing, PayReady, PayClosed, PayFailed, PayUnavailable} {
 		v := samplePayView(state)
 		v.Reason = "Your bank declined the payment."
 		pages["pay_"+state] = PayPage(v)
 	}
-	pages["order_partly_back"] = OrderPage(sampleOrderView(partlyBack("submitted")))
 	for name, change := range sampleOrders() {
 		pages["order_"+name] = OrderPage(sampleOrderView(change))
 	}
@@ -105,6 +106,7 @@ func sampleOrders() map[string]func(v *OrderView) {
 		"submitted":   givenBack("submitted"),
 		"processed":   givenBack("processed"),
 		"refund_lost": givenBack("failed"),
+		"partly_back": partlyBack("submitted"), "partly_back_asked": partlyBack("requested"), "partly_back_done": partlyBack("processed"), "partly_back_lost": partlyBack("failed"),
 		"sold_out": func(v *OrderView) {
 			givenBack("requested")(v)
 			v.Ticket, v.Order.PaidPaymentID = nil, nil
@@ -112,6 +114,71 @@ func sampleOrders() map[string]func(v *OrderView) {
 			v.Payments[0].Disposition, v.Payments[0].Reason = ptr("refund"), ptr("hold_lapsed")
 		},
 		"paid_twice": paidTwice,
+		"failed_by_netbanking": func(v *OrderView) {
+			v.Payments = []models.Payment{{GWStatus: "failed", Method: "netbanking", ErrorDescription: "The bank is not available. If amount got deducted, it will be refunded within 5-7 working days.", CreatedAt: *at(-1)}}
+		},
+		"returned_by_razorpay": func(v *OrderView) {
+			v.Payments = []models.Payment{{GWStatus: "voided", Method: "upi", AmountPaise: v.Order.AmountPaise, CreatedAt: *at(-3), UpdatedAt: *at(-1)}}
+		},
+		"slow_past_the_end": func(v *OrderView) { v.HintedAt, v.Order.ResolveBy, v.Order.HoldExpiresAt = at(-20), at(-1), *at(-11) },
+		"expired_after_a_failure": func(v *OrderView) {
+			expired(v)
+			v.Payments = []models.Payment{{GWStatus: "failed", Method: "card", CreatedAt: *at(-20)}}
+		},
+		"expired_while_the_bank_had_agreed": func(v *OrderView) {
+			expired(v)
+			v.Payments = []models.Payment{{GWStatus: "authorized", Method: "upi", AmountPaise: v.Order.AmountPaise, CreatedAt: *at(-20)}}
+		},
+		"expired_a_week_ago": func(v *OrderView) { expired(v); v.Order.PlacedAt = *at(-7 * 24 * 60) },
+		"expired_and_returned": func(v *OrderView) {
+			expired(v)
+			v.Payments = []models.Payment{{GWStatus: "voided", Method: "card", AmountPaise: v.Order.AmountPaise, CreatedAt: *at(-20), UpdatedAt: *at(-2)}}
+		},
+		"cancelled_before_paying": func(v *OrderView) {
+			v.Order.Status, v.Order.CancelledBy, v.Order.CancelReason = models.OrderCancelled, ptr("staff:1"), ptr("The gas is off")
+		},
+		"came_late":            cameBack("order_expired", models.OrderExpired, ""),
+		"came_cancelled":       cameBack("order_cancelled", models.OrderCancelled, "changed_mind"),
+		"came_newer":           cameBack("order_superseded", models.OrderCancelled, "superseded"),
+		"kitchen_closed":       cameBack("kitchen_closed", models.OrderCancelled, "kitchen_closed"),
+		"slot_passed":          cameBack("slot_passed", models.OrderCancelled, "slot_passed"),
+		"wrong_amount":         cameBack("amount_mismatch", models.OrderPending, ""),
+		"refund_by_card":       func(v *OrderView) { givenBack("submitted")(v); v.Payments[0].Method = "card" },
+		"refund_by_netbanking": func(v *OrderView) { givenBack("submitted")(v); v.Payments[0].Method = "netbanking" },
+		"refund_by_wallet":     func(v *OrderView) { givenBack("processed")(v); v.Payments[0].Method = "wallet" },
+		"refund_unknown_way":   func(v *OrderView) { givenBack("requested")(v); v.Payments[0].Method = "" },
+		"refund_instant":       func(v *OrderView) { givenBack("submitted")(v); v.Refunds[0].Speed = "optimum" },
+		"refund_overdue": func(v *OrderView) {
+			givenBack("submitted")(v)
+			v.Refunds[0].RequestedAt, v.Refunds[0].SubmittedAt = *at(-20 * 24 * 60), at(-20*24*60)
+		},
+		"refund_unseen": func(v *OrderView) {
+			givenBack("processed")(v)
+			v.Refunds[0].RequestedAt, v.Refunds[0].SubmittedAt, v.Refunds[0].ProcessedAt = *at(-20 * 24 * 60), at(-20*24*60), at(-19*24*60)
+		},
+		"refund_from_outside": func(v *OrderView) {
+			paidAnd(models.TicketHandedOver)(v)
+			v.Refunds = []models.Refund{{PaymentID: 3, AmountPaise: 100_00, Kind: "external", Status: "processed", RequestedAt: *at(-1), ProcessedAt: at(-1), SubmittedAt: at(-1), RazorpayRefundID: ptr("rfnd_TstAbCdEf00009")}}
+		},
+	}
+}
+
+func expired(v *OrderView) {
+	v.Order.Status, v.Order.ClosedAt, v.Order.ResolveBy, v.Order.HoldExpiresAt = models.OrderExpired, at(-1), nil, *at(-11)
+}
+
+// cameBack is money that was not kept, and why.
+func cameBack(reason, status, cancelled string) func(v *OrderView) {
+	return func(v *OrderView) {
+		v.Order.Status = status
+		if cancelled != "" {
+			v.Order.CancelledBy, v.Order.CancelReason = ptr("shop"), &cancelled
+			if cancelled == "changed_mind" || cancelled == "superseded" {
+				v.Order.CancelledBy = ptr("customer")
+			}
+		}
+		v.Payments = []models.Payment{{ID: 3, RazorpayPaymentID: ptr("pay_TstAbCdEf00002"), AmountPaise: v.Order.AmountPaise, GWStatus: "captured", Method: "upi", Disposition: ptr("refund"), Reason: &reason, CreatedAt: *at(-1)}}
+		v.Refunds = []models.Refund{{ID: "0b8a6c52-0000-5000-8000-000000000003", PaymentID: 3, AmountPaise: v.Order.AmountPaise, Kind: "auto", Reason: reason, Status: "requested", RequestedAt: *at(0)}}
 	}
 }
 
@@ -220,7 +287,7 @@ var hashInName = regexp.MustCompile(`\.[0-9a-f]{12}\.`)
 // TestPagesAreAsBefore compares one whole page of each kind with testdata; run with -update after a change that was meant.
 func TestPagesAreAsBefore(t *testing.T) {
 	pages := samplePages()
-	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "board", "staff_order", "staff_cancel", "error"} {
+	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "board", "staff_order", "staff_cancel", "staff_refund", "staff_review", "staff_attention", "staff_timeline", "error"} {
 		t.Run(name, func(t *testing.T) {
 			c, known := pages[name]
 			if !known {

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"strings"
 	"time"
 
 	"tiffin/models"
@@ -218,6 +219,20 @@ func sampleCheckoutView() CheckoutView {
 		Form: CheckoutFields{Phone: "98450 12345", Name: "Ananya Rao", Way: "delivery", Line1: "Flat 302, Lake View", Line2: "100 Feet Road, Indiranagar", PIN: "560038"}}
 }
 
+// sampleExtrasView is a checkout with coupon, tip and tax number.
+func sampleExtrasView() CheckoutView {
+	v, prices, cart, metres, amount := sampleCheckoutView(), samplePrices(), sampleCart(), 3200, models.Paise(100_00)
+	prices.Coupon = &models.Coupon{ID: 1, Code: "KESAR100", AmountPaise: &amount, PerPerson: 1, Active: true}
+	cart.TipPaise = 20_00
+	q, err := models.PriceCart(prices, cart, models.Destination{Way: "delivery", PIN: "560038", DistanceMetres: &metres, Served: true})
+	if err != nil {
+		panic(err)
+	}
+	v.Quote, v.Review = q, q.Digest()
+	v.Form.Coupon, v.Form.Tip, v.Form.GSTIN, v.Form.BuyerName = "KESAR100", "20", "29ABCDE1234F1ZW", "Lake View Traders"
+	return v
+}
+
 func sampleOrder() models.Order {
 	metres := 3200
 	q := sampleQuote(models.Destination{Way: "delivery", PIN: "560038", DistanceMetres: &metres, Served: true})
@@ -227,7 +242,7 @@ func sampleOrder() models.Order {
 		CGSTPaise: q.CGSTPaise, SGSTPaise: q.SGSTPaise, RoundOffPaise: q.RoundOffPaise, AmountPaise: q.AmountPaise,
 		Name: "Ananya Rao", Phone: "+919845012345", Email: "ananya@example.com", Line1: "Flat 302, Lake View", Line2: "100 Feet Road, Indiranagar", PIN: "560038",
 		Directions: "Ring the side gate bell", DistanceMetres: &metres, Note: "No nuts please, allergy", OutletName: "Kesar Kitchen", PrepMinutes: 20, DeliveryMinutes: 20,
-		Pays: "razorpay", Status: models.OrderPending, PlacedAt: evening.Add(-8 * time.Minute), HoldExpiresAt: evening.Add(7 * time.Minute),
+		Pays: "razorpay", Status: models.OrderPending, PlacedAt: evening.Add(-8 * time.Minute), HoldExpiresAt: evening.Add(7 * time.Minute), ResolveBy: at(17),
 	}
 	for n, l := range q.Lines {
 		item := models.OrderItem{OrderID: o.ID, Line: n + 1, ItemID: l.ItemID, Name: l.Name, Mark: l.Mark, Art: l.Art, Tint: sampleTint(l.ItemID), UnitPricePaise: l.UnitPricePaise,
@@ -310,6 +325,9 @@ func givenBack(status string) func(v *OrderView) {
 		if status != "requested" {
 			r.RazorpayRefundID, r.SubmittedAt = ptr("rfnd_TstAbCdEf00003"), at(0)
 		}
+		if status == "failed" {
+			r.FailedAt = at(0)
+		}
 		if status == "processed" {
 			r.ProcessedAt, r.BankReference = at(0), "412345678901"
 		}
@@ -343,7 +361,70 @@ func sampleStaffOrderView() StaffOrderView {
 	return StaffOrderView{Page: o.Page, Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Order: o.Order, Ticket: o.Ticket, Payments: o.Payments, Refunds: o.Refunds,
 		Events: []OrderEvent{{ReceivedAt: *at(-7), Type: "payment.captured", EventID: "evt_Tst0001", Status: "processed"}, {ReceivedAt: *at(-6), Type: "order.paid", EventID: "evt_Tst0002", Status: "processed"}},
 		History: []OrderChange{{At: *at(-8), Subject: "order", Became: "pending", Actor: "customer"}, {At: *at(-7), Subject: "payment", Became: "captured", Actor: "shop"},
-			{At: *at(-7), Subject: "order", Was: "pending", Became: "paid", Actor: "shop"}, {At: *at(-1), Subject: "fulfilment", Was: "preparing", Became: "cancelled", Actor: "staff:1"}}}
+			{At: *at(-7), Subject: "order", Was: "pending", Became: "paid", Actor: "shop"}, {At: *at(-1), Subject: "ticket", Was: "preparing", Became: "cancelled", Actor: "staff:1"}}}
+}
+
+// sampleAttentionView has one task of every kind.
+func sampleAttentionView() StaffAttentionView {
+	v := StaffAttentionView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, JobsURL: "/staff/jobs/"}
+	for n, kind := range models.TaskKinds {
+		t := models.Task{ID: int64(n + 1), Kind: kind, Ref: "order_TstAbCdEf00001", Detail: "What was written down about " + kind, OpenedAt: *at(-60 * n * n)}
+		switch kind {
+		case models.TaskSilence:
+			t.SinceAt = at(-95)
+		case models.TaskLowBalance:
+			t.AmountPaise = ptr(models.Paise(1_23_456_00))
+		case models.TaskDeadJob, models.TaskBadSignature, models.TaskEventReplaced, models.TaskBroken:
+		default:
+			t.OrderID, t.OrderNumber, t.AmountPaise = ptr(int64(12)), ptr(1047), ptr(models.Paise(1_359_00))
+		}
+		if kind == models.TaskRefundFailed {
+			t.Why = `razorpay answered 400 "BAD_REQUEST_ERROR": "The refund on this payment is blocked due to ongoing dispute investigation."`
+		}
+		if kind == models.TaskUnmapped {
+			t.Ref, t.DueAt = "pay_TstAbCdEf00001", at(80)
+		}
+		if kind == models.TaskDispute {
+			t.DueAt = at(6 * 24 * 60)
+		}
+		v.Tasks = append(v.Tasks, t)
+	}
+	return v
+}
+
+func sampleTimelineView() StaffTimelineView {
+	o := sampleOrder()
+	o.Status = models.OrderPaid
+	v := StaffTimelineView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Order: o}
+	say := func(minutes int, kind, id, was, became, who string, amount *models.Paise, facts string) {
+		e := models.TimelineEntry{At: *at(minutes), Kind: kind, ID: id, Was: was, Became: became, AmountPaise: amount}
+		if err := e.Facts.Scan(facts); err != nil {
+			panic(err)
+		}
+		v.Entries = append(v.Entries, TimelineLine{TimelineEntry: e, Who: who})
+	}
+	bill, back := o.AmountPaise, -o.AmountPaise
+	say(-20*60, "order", o.PublicID, "", "pending", "the customer", &bill, `{"hold_expires_at":"2026-11-30T00:00:00+00:00"}`)
+	say(-19, "claim", o.PublicID+"-g1", "open", "attached", "the shop", nil, `{"attempt":1,"looks":0}`)
+	say(-19, "gateway_order", "order_TstAbCdEf00001", "", "known", "the shop", &bill, `{"receipt":"ord_0123456789abcdefghij-g1","currency":"INR","via":"create","state":"current"}`)
+	say(-18, "gateway_order", "order_TstAbCdEf00001", "known", "handed_out", "the shop", &bill, `{}`)
+	say(-17, "event", "evt_TstAbCdEf0001", "", "processed", "Razorpay", nil, `{"event_type":"payment.failed","body_sha256":"`+strings.Repeat("0a", 32)+`","processed_at":"2026-11-30T14:01:00+00:00"}`)
+	say(-17, "payment", "pay_TstAbCdEf00001", "", "failed", "the shop", &bill, `{"method":"card","via":"webhook","error_description":"Your bank declined the payment."}`)
+	say(-16, "hint", "pay_TstAbCdEf00002", "", "open", "the customer", nil, `{}`)
+	say(-15, "fetch", "pay_TstAbCdEf00002", "", "captured", "the shop", nil, `{"via":"verify"}`)
+	say(-15, "payment", "pay_TstAbCdEf00002", "authorized", "captured", "the shop", &bill, `{"method":"upi","fee_paise":3207}`)
+	say(-15, "decision", "pay_TstAbCdEf00002", "", "kept", "the shop", &bill, `{}`)
+	say(-15, "ledger", "1", "", "capture", "the shop", &bill, `{"account":"gateway_clearing"}`)
+	say(-15, "ledger", "1", "", "capture", "the shop", &back, `{"account":"sales"}`)
+	say(-14, "decision", "pay_TstAbCdEf00004", "", "given_back", "the shop", &bill, `{"reason":"already_paid"}`)
+	say(-14, "refund", "0b8a6c52-0000-5000-8000-000000000002", "requested", "submitted", "the shop", &bill, `{"refund_kind":"auto","reason":"already_paid","razorpay_refund_id":"rfnd_TstAbCdEf00003","attempts":1}`)
+	say(-13, "letter", "confirmation", "queued", "sent", "the shop", nil, `{"ref":"ord_0123456789abcdefghij","attempts":1}`)
+	say(-12, "ticket", o.PublicID, "queued", "accepted", "Meera (staff:1)", nil, `{}`)
+	say(-11, "task", "second_payment", "", "open", "the shop", nil, `{"ref":"pay_TstAbCdEf00004"}`)
+	say(-10, "dispute", "disp_TstAbCdEf00001", "", "open", "Razorpay", &bill, `{"respond_by":"2026-12-07T06:30:00+00:00","phase":"chargeback","reason_code":"not_received"}`)
+	say(-9, "check", o.PublicID, "", "answered", "the shop", nil, `{"checks":3}`)
+	say(-8, "audit", "close_task", "", "", "Meera (staff:1)", nil, `{"detail":"second_payment pay_TstAbCdEf00004"}`)
+	return v
 }
 
 // sampleShare is a samosa and a half's worth of the sample order.
@@ -353,7 +434,7 @@ func sampleShare() models.Bill {
 
 func sampleRefundView() StaffRefundView {
 	o := sampleOrder()
-	v := StaffRefundView{Page: samplePage(""), Order: o, PaidPaise: o.AmountPaise, LeftPaise: o.AmountPaise - 10000, Typed: RefundFields{What: "dishes", Reason: "The curry was cold"}}
+	v := StaffRefundView{Page: samplePage(""), Order: o, LeftPaise: o.AmountPaise - 10000, Typed: RefundFields{What: "dishes", Reason: "The curry was cold"}}
 	for n, i := range o.Items {
 		v.Lines = append(v.Lines, RefundLine{Item: i, Left: i.Qty - n%2})
 	}
@@ -363,7 +444,7 @@ func sampleRefundView() StaffRefundView {
 
 func sampleRefundReview() StaffRefundReviewView {
 	v := sampleRefundView()
-	return StaffRefundReviewView{Page: v.Page, Order: v.Order, PaidPaise: v.PaidPaise, Share: sampleShare(), Lines: v.Lines[:1], Typed: v.Typed, SeenPaise: 10000}
+	return StaffRefundReviewView{Page: v.Page, Order: v.Order, Share: sampleShare(), Lines: v.Lines[:1], Typed: v.Typed, SeenPaise: 10000}
 }
 
 // partlyBack is an order of which staff give a part back.
@@ -385,5 +466,8 @@ func partlyBack(status string) func(v *OrderView) {
 func samplePartlyBackView(status string) StaffOrderView {
 	v, o := sampleStaffOrderView(), sampleOrderView(partlyBack(status))
 	v.Order, v.Ticket, v.Payments, v.Refunds, v.Shares = o.Order, o.Ticket, o.Payments, o.Refunds, o.Shares
+	if status == "failed" {
+		v.Waiting = map[string]int64{v.Refunds[0].ID: 7}
+	}
 	return v
 }

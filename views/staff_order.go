@@ -2,6 +2,7 @@ package views
 
 import (
 	"strings"
+	"time"
 
 	"tiffin/models"
 )
@@ -39,14 +40,10 @@ func refundFate(r models.Refund) string {
 
 // change writes one line of an order's history.
 func changeText(c OrderChange) string {
-	subject := c.Subject
-	if subject == "fulfilment" {
-		subject = "ticket"
-	}
 	if c.Was == "" {
-		return subject + " " + stateName(c.Became)
+		return c.Subject + " " + stateName(c.Became)
 	}
-	return subject + " " + stateName(c.Was) + " → " + stateName(c.Became)
+	return c.Subject + " " + stateName(c.Was) + " → " + stateName(c.Became)
 }
 
 // actorName is who did something: "staff:3" stays as it is, for a name may be two people's.
@@ -56,5 +53,22 @@ func actorName(actor string) string {
 		return "the shop"
 	default:
 		return actor
+	}
+}
+
+// disputeFate says what a dispute needs or has come to.
+func disputeFate(d models.Dispute, now time.Time) string {
+	switch d.Status {
+	case "open":
+		if d.RespondBy == nil {
+			return "answer it in Razorpay's dashboard"
+		}
+		return "answer it in Razorpay's dashboard by " + When(*d.RespondBy, now)
+	case "under_review":
+		return "answered, the bank decides"
+	case "lost":
+		return "lost, " + Rupees(d.DeductedPaise) + " taken"
+	default:
+		return stateName(d.Status)
 	}
 }

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"fmt"
 	"strconv"
 
 	"tiffin/models"
@@ -10,8 +11,7 @@ import (
 type StaffRefundView struct {
 	Page      Page
 	Order     models.Order
-	PaidPaise models.Paise
-	LeftPaise models.Paise // of it, not yet on its way back
+	LeftPaise models.Paise // of what was paid, not yet on its way back
 	Lines     []RefundLine
 	Typed     RefundFields
 	Errors    map[string]string // what, pieces, amount, reason
@@ -34,11 +34,11 @@ type RefundLine struct {
 type StaffRefundReviewView struct {
 	Page      Page
 	Order     models.Order
-	PaidPaise models.Paise
 	Share     models.Bill
 	Lines     []RefundLine // the chosen ones
 	Typed     RefundFields
 	SeenPaise models.Paise // on its way back before this; goes along with the form
+	Notice    string       // why it is shown again; empty: it is not
 }
 
 func pieceField(line int) string { return "piece-" + strconv.Itoa(line) }
@@ -96,24 +96,59 @@ func shareLines(p models.Parts) (lines []billLine) {
 			lines = append(lines, billLine{key: l.key, label: l.label, amount: Rupees(l.paise)})
 		}
 	}
-	return append(lines, billLine{key: "total", label: "Goes back", amount: Rupees(p.Amount()), sum: true})
+	return append(lines, billLine{key: "total", label: "Money back", amount: Rupees(p.Amount()), sum: true})
 }
 
 // mayGiveBack reports whether staff are offered to give money back: to whoever may, as long as some is left.
 func mayGiveBack(v StaffOrderView) bool {
 	p := keptPayment(v.Payments)
-	return v.Staff.MayRefund() && p != nil && p.AmountPaise-p.CustomerFeePaise-p.RefundReservedPaise >= models.LeastPayablePaise
+	return v.Staff.MayRefund() && p != nil && p.LeftPaise() >= models.LeastPayablePaise
 }
 
-// waitsForPerson reports whether a refund failed and nothing took its place.
-func waitsForPerson(v StaffOrderView, r models.Refund) bool {
-	if r.Status != "failed" || !v.Staff.MayRefund() {
-		return false
+// partWords say of how much of what an order cost a refund is a part, by its stage; with the reason, when staff gave one.
+var partWords = map[string][2]string{
+	"requested": {"%s of %s goes back to you.", "%s of %s goes back to you: %s"},
+	"submitted": {"%s of %s goes back to you.", "%s of %s goes back to you: %s"},
+	"processed": {"%s of %s went back to you.", "%s of %s went back to you: %s"},
+	"failed":    {"%s of %s is to go back to you.", "%s of %s is to go back to you: %s"},
+}
+
+// refundPart is what the customer reads of how much of an order a refund is, and why. It is empty for all of it, unless staff gave a reason,
+// and for money that never paid the order.
+func refundPart(v OrderView, r models.Refund) string {
+	p := keptPayment(v.Payments)
+	if p == nil || r.PaymentID != p.ID || r.Kind != "staff" && r.AmountPaise >= v.Order.AmountPaise {
+		return ""
 	}
-	for _, next := range v.Refunds {
-		if next.RetryOf != nil && *next.RetryOf == r.ID {
-			return false
-		}
+	if words := partWords[r.Status]; r.Kind == "staff" && r.Reason != "" {
+		return fmt.Sprintf(words[1], Rupees(r.AmountPaise), Rupees(v.Order.AmountPaise), r.Reason)
+	} else {
+		return fmt.Sprintf(words[0], Rupees(r.AmountPaise), Rupees(v.Order.AmountPaise))
 	}
-	return true
+}
+
+// refundLetter is what a letter says of a refund: how much of what, why, where it stands since when, and what to ask the bank with.
+func refundLetter(v MailView) []string {
+	r := *v.Refund
+	number, amount := strconv.Itoa(v.Order.Number), Rupees(r.AmountPaise)
+	names, back := refundNames(r), "goes back"
+	if r.Status == "processed" {
+		back = "was refunded"
+	}
+	said := fmt.Sprintf("%s of order %s %s to the account you paid from.", amount, number, back)
+	if r.Kind == "staff" {
+		said = fmt.Sprintf("%s of the %s you paid for order %s %s to the account you paid from: %s", amount, Rupees(v.Order.AmountPaise), number, back, oneLine(r.Reason))
+	}
+	if r.Status == "processed" {
+		return []string{said, "Done" + dated(r.ProcessedAt) + "." + names, "If you do not see it yet, ask your bank with this number."}
+	}
+	return []string{said, "Requested on " + Date(r.RequestedAt) + ". Banks show it in " + refundDays("") + "." + names, "You need not do anything."}
+}
+
+// letterParts are what of the bill a refund gives back, as its letter lists it.
+func letterParts(v MailView) []billLine {
+	if v.Share == nil || v.Refund == nil {
+		return nil
+	}
+	return shareLines(*v.Share)
 }

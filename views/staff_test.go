@@ -3,6 +3,7 @@ package views
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 
@@ -198,12 +199,8 @@ func TestStaffOrderRefunds(t *testing.T) {
 		if len(forms) != waits {
 			t.Errorf("%s: %d buttons", status, len(forms))
 		}
-		if waits == 1 && (attr(forms[0], "action") != "/staff/refunds/"+v.Refunds[0].ID+"/retry" || firstText(forms[0], "retry-yes") != "Send ₹252.53 again") {
+		if waits == 1 && (attr(forms[0], "action") != "/staff/attention/7/retry" || firstText(forms[0], "retry-yes") != "Send ₹252.53 again") {
 			t.Errorf("the button says %q", textOf(forms[0]))
-		}
-		v.Refunds = append(v.Refunds, models.Refund{ID: "next", RetryOf: &v.Refunds[0].ID, Status: "requested"})
-		if len(byTestID(parse(t, render(t, StaffOrderPage(v))), "retry-form")) != 0 {
-			t.Errorf("%s: what was sent again can be sent again", status)
 		}
 	}
 	v := samplePartlyBackView("failed")
@@ -211,12 +208,79 @@ func TestStaffOrderRefunds(t *testing.T) {
 		t.Error("no way to give more back of a handed over order")
 	}
 	v.Staff.Role = "kitchen"
-	if root := parse(t, render(t, StaffOrderPage(v))); len(byTestID(root, "retry-form"))+len(byTestID(root, "give-back")) != 0 {
+	if root := parse(t, render(t, StaffOrderPage(v))); len(byTestID(root, "give-back")) != 0 {
 		t.Error("a cook is offered to give money back")
 	}
 	v.Staff.Role = "owner"
 	v.Payments[0].RefundReservedPaise = v.Payments[0].AmountPaise
 	if len(byTestID(parse(t, render(t, StaffOrderPage(v))), "give-back")) != 0 {
 		t.Error("nothing is left, and it can be given back")
+	}
+}
+
+// Every kind of task says what happened in words of its own, and there is exactly one thing to do about each.
+func TestAttentionPage(t *testing.T) {
+	v := sampleAttentionView()
+	root := parse(t, render(t, StaffAttentionPage(v)))
+	rows := byTestID(root, "task")
+	if len(rows) != len(models.TaskKinds) {
+		t.Fatalf("%d rows", len(rows))
+	}
+	want := map[string]string{
+		models.TaskAmountMismatch: "₹1,359.00 came for order 1047, which asks for another amount. All of it goes back by itself. | Seen",
+		models.TaskSecondPayment:  "The customer of order 1047 paid ₹1,359.00 once more after it was paid. The second payment goes back by itself. | Seen",
+		models.TaskRefundFailed:   "The customer of order 1047 has not got ₹1,359.00 back: Razorpay could not refund it. | Send the refund again",
+		models.TaskRefundOutside:  "₹1,359.00 of order 1047 was given back in Razorpay's dashboard, and not here. It is counted as returned. | Seen",
+		models.TaskDeadEvent:      "What was written down about dead_event | Try the event again",
+		models.TaskDeadJob:        "What was written down about dead_job | Try the job again",
+		models.TaskEventReplaced:  "What was written down about event_replaced | Seen",
+		models.TaskUnmapped:       "₹1,359.00 was paid for an order this shop does not know. It goes back by itself by 9:05 pm. Look up payment pay_TstAbCdEf00001 in Razorpay's dashboard if you wonder whose it is. | Give it back now",
+		models.TaskClaimRejected:  "What was written down about claim_rejected | Seen",
+		models.TaskStaleClaim:     "Razorpay has not answered whether it made the payment for order 1047. Until it does, its customer cannot pay; the shop keeps asking. | Open the order",
+		models.TaskDispute:        "A bank asks ₹1,359.00 of order 1047 back. Answer it in Razorpay's dashboard by 6 Dec, 7:45 pm; without an answer the money is lost. | See the evidence",
+		models.TaskDisputeLost:    "The bank took ₹1,359.00 of order 1047 back. There is nothing left to do at Razorpay. | Seen",
+		models.TaskSilence:        "No webhook since 6:10 pm, and payments have come. The shop finds them by asking, a little later. Look at the webhook in Razorpay's dashboard: is it switched on, are its address and secret right? After a day of failures Razorpay switches it off. | Look again",
+		models.TaskBadSignature:   "What was written down about bad_signature | Seen",
+		models.TaskLowBalance:     "Refunds of ₹1,23,456.00 wait until the balance at Razorpay is topped up. | Topped up: send them now",
+		models.TaskOverdue:        "What was written down about overdue | Open the order",
+		models.TaskBroken:         "What was written down about broken | Look again",
+	}
+	for n, row := range rows {
+		kind := attr(row, "data-kind")
+		if AttentionTitle(kind) == stateName(kind) {
+			t.Errorf("%s has no title", kind)
+		}
+		acts := byTestID(row, "act")
+		if len(acts) != 1 {
+			t.Errorf("%s: %d things to do", kind, len(acts))
+			continue
+		}
+		if got := AttentionText(v.Tasks[n], evening) + " | " + textOf(acts[0]); got != want[kind] {
+			t.Errorf("%s: %s", kind, got)
+		}
+		links := all(row, func(e *html.Node) bool { return e.Data == "a" && attr(e, "href") == "/staff/orders/12" })
+		if (v.Tasks[n].OrderID != nil) != (len(links) == 1) {
+			t.Errorf("%s: %d links to its order", kind, len(links))
+		}
+	}
+	v.Staff.Role = "kitchen"
+	for _, row := range byTestID(parse(t, render(t, StaffAttentionPage(v))), "task") {
+		for _, act := range byTestID(row, "act") {
+			if act.Data != "a" {
+				t.Errorf("%s: a cook may press %s", attr(row, "data-kind"), textOf(act))
+			}
+		}
+	}
+	late := models.Task{Kind: models.TaskDispute, OpenedAt: *at(-50 * 60), DueAt: at(-1)}
+	if got := attentionAge(late, evening); got != "Since 28 Nov, 5:45 pm, 2 days. The deadline has passed." {
+		t.Error(got)
+	}
+}
+
+func TestAge(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "just now", 59 * time.Second: "just now", time.Minute: "1 min", 59*time.Minute + 59*time.Second: "59 min", time.Hour: "1 h", 47 * time.Hour: "47 h", 48 * time.Hour: "2 days", -time.Hour: "just now"} {
+		if got := Age(d); got != want {
+			t.Errorf("%s: %s, want %s", d, got, want)
+		}
 	}
 }

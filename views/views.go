@@ -16,6 +16,7 @@
 //	BoardPage(BoardView)        BoardColumns(BoardView)     fragment #board, to be morphed; carries #toast out of band when Notice is set
 //	StaffOrderPage(StaffOrderView)   StaffCancelPage(StaffCancelView)   StaffRefundPage(StaffRefundView)   StaffRefundReviewPage(StaffRefundReviewView)
 //	StaffMenuPage(StaffMenuView)     StaffDishRow(StaffDishView)       StaffAttentionPage(StaffAttentionView)
+//	StaffTimelinePage(StaffTimelineView)
 //	ErrorPage(ErrorView)        ErrorToast(ErrorView)       fragment for #toast
 //	ConfirmationMail, RefundMail, CancelledMail (MailView) (Letter, error)
 //
@@ -43,7 +44,7 @@
 //	GET  /staff/orders/{id}/refund
 //	POST /staff/orders/{id}/refund  step=review|change|confirm what=dishes|amount|rest piece-{line} amount reason; the review adds seen shown (paise), which
 //	                                confirm compares: 409 when money has moved meanwhile
-//	POST /staff/refunds/{uuid}/retry
+//	POST /staff/attention/{id}/close, /staff/attention/{id}/retry    back=order when pressed on the order's page
 //
 // Live pages listen to /orders/{token}/events and /staff/events for "hello" and "changed" (and "closed", which ends the customer's stream), then
 // fetch /orders/{token}/status or /staff/board.
@@ -130,6 +131,7 @@ type CheckoutView struct {
 	Problem     error // PriceCart's error, nil when the bill can be paid
 	Opening     models.Opening
 	Form        CheckoutFields
+	Located     bool              // the browser's location is known
 	Errors      map[string]string // by field name, for people
 	Changed     string            // "": first look; "bill": ErrBillChanged; "details": ErrKeyReused
 	Was         *models.Quote     // the bill as it was shown, if it is known
@@ -140,6 +142,7 @@ type CheckoutView struct {
 // CheckoutFields are the fields as typed. They are kept through every error.
 type CheckoutFields struct {
 	Phone, Name, Email, Way, Line1, Line2, PIN, Directions, Note string
+	Coupon, Tip, TipOther, GSTIN, BuyerName                      string // Tip: whole rupees, or other
 }
 
 // PayView is the page between review and order. State is one of the Pay… constants.
@@ -242,6 +245,8 @@ type StaffOrderView struct {
 	Payments []models.Payment
 	Refunds  []models.Refund
 	Shares   map[string]models.Parts // what of the bill each refund gives back
+	Waiting  map[string]int64        // the task of each failed refund that this person may send again
+	Disputes []models.Dispute
 	Events   []OrderEvent
 	History  []OrderChange
 	Notice   string // a conflict: what has changed meanwhile
@@ -259,7 +264,7 @@ type OrderEvent struct {
 // OrderChange is one line of an order's history.
 type OrderChange struct {
 	At      time.Time
-	Subject string // order, payment, refund, fulfilment
+	Subject string // order, payment, refund, ticket, dispute; or what somebody did
 	Was     string
 	Became  string
 	Actor   string
@@ -288,5 +293,6 @@ type MailView struct {
 	Outlet   models.Outlet
 	Order    models.Order   // with Items
 	Refund   *models.Refund // the refund letters
+	Share    *models.Parts  // what of the bill Refund gives back; nil: the money was never kept
 	OrderURL string         // absolute
 }

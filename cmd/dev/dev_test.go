@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	for _, args := range []string{"", "nonsense", "-bad run", "run surplus", "run -bad", "with-db", "with-db --", "migrate surplus"} {
+	for _, args := range []string{"", "nonsense", "-bad run", "run surplus", "run -bad", "with-db", "with-db --", "migrate surplus", "torture surplus", "torture -workers 0", "torture -bad"} {
 		cmd := command(t, t.TempDir(), strings.Fields(args)...)
 		out, err := cmd.CombinedOutput()
 		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "dev [-state folder] command") {

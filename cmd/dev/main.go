@@ -28,6 +28,8 @@ const usage = `dev [-state folder] command
             database, stand-in gateway and shop, until Ctrl-C; the shop is rebuilt when its source changes, unless -once
   with-db -- command [argument …]
             run a command with a database server for tests, and stop the server after it
+  torture [-seed N] [-rounds M] [-for duration] [-workers W] [-v]
+            run the shop as processes, break everything around it by seed, and check every promise (docs/torture.md)
   migrate   bring the database of run up to this build's schema
   psql [argument …]
             open the database of run
@@ -84,6 +86,8 @@ func dev(args []string) error {
 			return errUsage
 		}
 		return withDB(ctx, rest)
+	case "torture":
+		return tortured(ctx, state, rest)
 	case "migrate":
 		if len(rest) > 0 {
 			return errUsage

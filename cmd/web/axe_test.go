@@ -58,7 +58,8 @@ func newChecker(t *testing.T) *checker {
 }
 
 // pictured are the screens worth a picture; the others are only checked.
-var pictured = []string{"menu", "dish", "cart", "checkout", "pay", "pay-failed", "order", "order-refund", "board", "staff-order"}
+var pictured = []string{"menu", "dish", "cart", "checkout", "pay", "pay-failed", "order", "order-refund", "order-failed", "order-slow", "order-expired", "board", "staff-order",
+	"staff-timeline", "staff-attention"}
 
 // look checks the page a tab shows now.
 func (c *checker) look(b *tab, name string) {
@@ -287,7 +288,7 @@ func TestBrowserScreensAreForEverybody(t *testing.T) {
 	check.look(b, "pay")
 	b.open("/orders/" + token)
 	b.is(id("order"), "data-state", "failed")
-	check.look(b, "order-pending")
+	check.look(b, "order-failed")
 
 	// A kitchen at work.
 	b.open("/pay/" + token)
@@ -306,7 +307,9 @@ func TestBrowserScreensAreForEverybody(t *testing.T) {
 	s.leads("/staff")
 	s.open(order + "/cancel")
 	check.look(s, "staff-cancel")
-	for path, name := range map[string]string{"/staff/menu": "staff-menu", "/staff/attention": "staff-attention"} {
+	s.open("/staff/attention")
+	s.see(id("attention-empty"))
+	for path, name := range map[string]string{"/staff/menu": "staff-menu", "/staff/attention": "staff-attention-empty"} {
 		s.open(path)
 		check.look(s, name)
 		s.leads("/staff")
@@ -326,6 +329,70 @@ func TestBrowserScreensAreForEverybody(t *testing.T) {
 	check.look(s, "staff-order-cancelled")
 	b.is(id("refund"), "data-stage", "submitted")
 	check.look(b, "order-refund")
+
+	// What waits for a person, and everything that happened to the order.
+	w.trouble(f.id)
+	s.open("/staff/attention")
+	s.see(id("task"))
+	check.look(s, "staff-attention")
+	s.press(id("task") + `[data-kind="dispute"] ` + id("act"))
+	s.at(order + "/timeline")
+	s.see(id("timeline-entry"))
+	check.look(s, "staff-timeline")
+	s.leads(order)
+	s.leads(order + "/timeline.json")
+	s.open(order)
+	s.leads(order + "/timeline")
+	s.see(id("dispute-row"))
+	check.look(s, "staff-order-disputed")
+	s.open("/staff/attention")
+	s.press(id("task") + `[data-kind="second_payment"] ` + id("act"))
+	s.says(id("notice"), "Taken off the list.")
+
+	// An order that hangs, and one that is over.
+	b.toCheckout()
+	b.address()
+	token = b.pay()
+	f = w.facts(token)
+	must(t, w.store.Hint(t.Context(), "pay_TstNobodys0001", f.id))
+	w.exec(`UPDATE payment_hints SET created_at = created_at - interval '3 minutes', next_attempt_at = created_at + interval '1 hour' WHERE order_id = $1`, f.id)
+	b.open("/orders/" + token)
+	b.is(id("order"), "data-state", "slow")
+	check.look(b, "order-slow")
+	w.exec(`UPDATE orders SET hold_expires_at = shop_now() - interval '11 minutes' WHERE id = $1`, f.id)
+	must(t, w.store.LapseOrder(t.Context(), f.id))
+	b.is(id("order"), "data-state", "expired")
+	check.look(b, "order-expired")
+}
+
+// trouble puts what rarely happens on the attention list: all at once, about one order.
+func (w *town) trouble(orderID int64) {
+	w.t.Helper()
+	var payment int64
+	var paymentID, refundID string
+	must(w.t, w.store.SQL().QueryRowContext(w.t.Context(), `SELECT p.id, p.razorpay_payment_id, r.id FROM payments p JOIN refunds r ON r.payment_id = p.id WHERE p.order_id = $1`, orderID).Scan(&payment, &paymentID, &refundID))
+	order, err := w.store.FindOrder(w.t.Context(), orderID)
+	must(w.t, err)
+	due := time.Now().AddDate(0, 0, 7)
+	must(w.t, w.store.InTx(w.t.Context(), func(tx *models.Store) error {
+		return tx.RecordDispute(w.t.Context(), models.Dispute{RazorpayDisputeID: "disp_TstAbCdEf00001", PaymentID: payment, OrderID: orderID, AmountPaise: order.AmountPaise, Currency: "INR",
+			Status: "open", Phase: "chargeback", ReasonCode: "goods_or_services_not_received", RespondBy: &due})
+	}))
+	for _, task := range []struct{ kind, ref, detail string }{
+		{models.TaskRefundFailed, refundID, "the bank returned it"},
+		{models.TaskSecondPayment, paymentID, ""},
+		{models.TaskOverdue, "refund " + refundID, "A refund has been with the bank for eleven days."},
+	} {
+		must(w.t, w.store.OpenTask(w.t.Context(), task.kind, task.ref, &orderID, task.detail))
+	}
+	must(w.t, w.store.OpenTask(w.t.Context(), models.TaskDeadEvent, "evt_TstAbCdEf0001", nil, "Webhook payment.captured could not be processed: razorpay answered 502"))
+}
+
+// exec changes rows as no function of the store does.
+func (w *town) exec(text string, args ...any) {
+	w.t.Helper()
+	_, err := w.store.SQL().ExecContext(w.t.Context(), text, args...)
+	must(w.t, err)
 }
 
 // leads wants a way to a path that can be seen.

@@ -186,6 +186,19 @@ func (s *Server) ClearWebhookFaults() {
 	s.webhookFaults = nil
 }
 
+// WebhookFaults lists the faults on webhooks in force with their hits.
+func (s *Server) WebhookFaults() []WebhookFault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []WebhookFault
+	for _, f := range s.webhookFaults {
+		c := *f
+		c.gathered = nil
+		out = append(out, c)
+	}
+	return out
+}
+
 // webhookFault finds the first fault for this event that does what is asked, and counts it.
 func (s *Server) webhookFault(event string, does func(*WebhookFault) bool) *WebhookFault {
 	for _, f := range s.webhookFaults {
