@@ -488,6 +488,9 @@ func (s *Store) importRefund(ctx context.Context, o Order, p Payment, seen SeenR
 	}
 	var rests []Refund
 	if free := p.AmountPaise - p.RefundReservedPaise; free < seen.AmountPaise {
+		if err := s.reviveLost(ctx, p, seen.AmountPaise-free); err != nil {
+			return r, err
+		}
 		freed, left, err := s.voidRequested(ctx, p, seen.AmountPaise-free)
 		if err != nil {
 			return r, err
@@ -590,18 +593,37 @@ func (s *Store) replaceLost(ctx context.Context, p Payment, r *Refund) (taken bo
 
 // retryLost asks again for refunds that failed and that nothing has replaced: the whole order's money is owed now.
 func (s *Store) retryLost(ctx context.Context, p Payment) error {
-	var lost []Refund
-	if err := s.read(ctx, &lost, `SELECT * FROM refunds f WHERE payment_id = ? AND status = 'failed'
-		AND NOT EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of = f.id) ORDER BY id FOR UPDATE`, p.ID); err != nil {
-		return err
-	}
+	lost, err := s.listLost(ctx, p)
 	for _, r := range lost {
 		r.Kind = "cancel"
 		if err := s.succeed(ctx, r); err != nil {
 			return err
 		}
 	}
-	return nil
+	return err
+}
+
+// reviveLost asks again for refunds that failed and that nothing has replaced, until they come to amount: for voidRequested to take back,
+// when a refund made outside is more than any one of them, and so stands for several.
+func (s *Store) reviveLost(ctx context.Context, p Payment, amount Paise) error {
+	lost, err := s.listLost(ctx, p)
+	for _, r := range lost {
+		if amount <= 0 {
+			break
+		}
+		if err := s.succeed(ctx, r); err != nil {
+			return err
+		}
+		amount -= r.AmountPaise
+	}
+	return err
+}
+
+// listLost returns a payment's refunds that failed and have no successor, locked.
+func (s *Store) listLost(ctx context.Context, p Payment) (lost []Refund, err error) {
+	err = s.read(ctx, &lost, `SELECT * FROM refunds f WHERE payment_id = ? AND status = 'failed'
+		AND NOT EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of = f.id) ORDER BY failed_at, id FOR UPDATE`, p.ID)
+	return lost, err
 }
 
 // voidRequested takes back requests of ours that were not sent yet, newest first, until at least amount is free. It returns by how much

@@ -69,6 +69,7 @@ type Page struct {
 	Title    string        // of the tab, before the outlet's name
 	Outlet   models.Outlet // zero where no outlet is known (the list of outlets, some errors)
 	MenuURL  string        // "/" while there is one outlet, else "/outlets/{slug}"
+	Origin   string        // of the shop, without a slash at the end, for what other sites show of it; empty: nothing
 	CSRF     string        // of this session
 	TestMode bool          // the gateway key is a test key
 	Theme    string        // light, dark, or empty: as the system has it
