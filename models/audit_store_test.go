@@ -272,6 +272,7 @@ func TestAuditNamesEveryCorruption(t *testing.T) {
 		}
 		return text
 	}
+	caught := map[string]bool{}
 	const drop = "ALTER TABLE %s DROP CONSTRAINT %s; "
 	without := func(constraint string) string {
 		return fmt.Sprintf(drop, constraint[:strings.Index(constraint, ".")], constraint[strings.Index(constraint, ".")+1:])
@@ -410,12 +411,20 @@ func TestAuditNamesEveryCorruption(t *testing.T) {
 						t.Errorf("  %s: %s %s, %d paise: %s", f.Check, f.Table, f.ID, f.Paise, f.Text)
 					}
 				}
+				if found >= 0 {
+					caught[a.Findings[found].Check] = true
+				}
 				return undone
 			})
 			if !errors.Is(err, undone) {
 				t.Fatal(err)
 			}
 		})
+	}
+	for _, c := range auditChecks {
+		if !caught[c.name] {
+			t.Errorf("check %s has named nothing: it could be taken away and no test would fail", c.name)
+		}
 	}
 	if a, err := b.AuditPaise(t.Context(), AuditScope{}); err != nil || len(a.Findings) != 0 {
 		t.Errorf("afterwards: %+v %v", a.Findings, err)
