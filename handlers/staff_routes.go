@@ -39,6 +39,7 @@ func (a *App) staffTable() []staffRoute {
 		{get, "/staff/menu", false, nil, a.showStaffMenu},
 		{post, "/staff/menu/:id", true, nil, a.switchDish},
 
+		{get, auditURL, false, mayRefund, a.showAudit},
 		{get, "/staff/attention", false, nil, a.showAttention},
 		{post, "/staff/attention/:id/close", true, mayRefund, a.closeTask},
 		{post, "/staff/attention/:id/retry", true, mayRefund, a.retryTask},
