@@ -35,9 +35,14 @@ func (a *App) staffTable() []staffRoute {
 		{post, "/staff/orders/:id/move", true, nil, a.moveTicket},
 		{get, "/staff/orders/:id/cancel", false, mayRefund, a.showCancel},
 		{post, "/staff/orders/:id/cancel", true, mayRefund, a.cancelByStaff},
+		{get, "/staff/orders/:id/refund", false, mayRefund, a.showRefund},
+		{post, "/staff/orders/:id/refund", true, mayRefund, a.refundByStaff},
 
 		{get, "/staff/menu", false, nil, a.showStaffMenu},
 		{post, "/staff/menu/:id", true, nil, a.switchDish},
+
+		{get, "/staff/outlet", false, mayRefund, a.showStaffOutlet},
+		{post, "/staff/outlet", true, mayRefund, a.saveOutlet},
 
 		{get, auditURL, false, mayRefund, a.showAudit},
 		{get, "/staff/attention", false, nil, a.showAttention},
