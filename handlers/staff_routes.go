@@ -44,6 +44,7 @@ func (a *App) staffTable() []staffRoute {
 		{get, "/staff/outlet", false, mayRefund, a.showStaffOutlet},
 		{post, "/staff/outlet", true, mayRefund, a.saveOutlet},
 
+		{get, auditURL, false, mayRefund, a.showAudit},
 		{get, "/staff/attention", false, nil, a.showAttention},
 		{post, "/staff/attention/:id/close", true, mayRefund, a.closeTask},
 		{post, "/staff/attention/:id/retry", true, mayRefund, a.retryTask},

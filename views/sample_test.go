@@ -366,6 +366,14 @@ func sampleStaffOrderView() StaffOrderView {
 }
 
 // sampleAttentionView has one task of every kind.
+func sampleAuditView() StaffAuditView {
+	a := models.Audit{Day: "2026-11-30", Headings: []models.AuditHeading{{Code: "captured", Title: "Captured", Paise: 1_359_00}, {Code: "kept", Title: "Kept", Paise: 1_359_00}, {Code: "discount", Title: "Discount", Paise: 50_00},
+		{Code: "round_off", Title: "Round-off", Paise: -26}, {Code: "awaiting", Title: "Awaiting settlement", Paise: 1_359_00}}}
+	a.Add(models.AuditFinding{Check: "refunds", Table: "payments", ID: "7", OrderID: ptr(int64(12)), Paise: 100, Text: "payment 7 is to give back 100 of 135900 paise, its refunds sum to 0"},
+		models.AuditFinding{Check: "settlement", Table: "settlement_items", ID: "adj_TstAbCdEf00001", Paise: 400, Text: "adjustment adj_TstAbCdEf00001: 0 paise paid and 400 taken that nothing here explains"})
+	return StaffAuditView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Audit: a, Today: "2026-11-30"}
+}
+
 func sampleAttentionView() StaffAttentionView {
 	v := StaffAttentionView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, JobsURL: "/staff/jobs/"}
 	for n, kind := range models.TaskKinds {
