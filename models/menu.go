@@ -106,7 +106,7 @@ const (
 // taken. Categories without a dish are left out. A search leaves out Popular, since its answer is the dishes themselves.
 // Errors: ErrNotFound, also for an outlet that is not active.
 func (s *Store) FindMenu(ctx context.Context, outletID int64, f MenuFilter) (menu Menu, err error) {
-	schedule, now, err := s.findScheduleNow(ctx, outletID)
+	schedule, now, err := s.findScheduleNow(ctx, outletID, 0)
 	if err != nil {
 		return menu, err
 	}
@@ -204,7 +204,7 @@ func (s *Store) FindItemBySlug(ctx context.Context, outletID int64, slug string)
 	if !isText(slug) {
 		return Item{}, Outlet{}, ErrNotFound
 	}
-	schedule, now, err := s.findScheduleNow(ctx, outletID)
+	schedule, now, err := s.findScheduleNow(ctx, outletID, 0)
 	if err != nil {
 		return Item{}, Outlet{}, err
 	}

@@ -35,6 +35,8 @@ type Checkout struct {
 	LongitudeE6 *int
 	Directions  string
 	Note        string
+	At          *time.Time // when the chosen time starts; nil: as soon as possible
+	SoonestBy   *time.Time // the end of what "as soon as possible" was shown to mean; only compared; nil: not said
 }
 
 // Review is a cart as it would be bought now.
@@ -44,11 +46,13 @@ type Review struct {
 	Destination models.Destination
 	Schedule    models.Schedule
 	Opening     models.Opening
-	Problem     error // why it cannot be bought as it is; see models.PriceCart, and models.ErrClosed
+	Times       models.Times
+	Time        models.PromisedTime // the chosen one, or the soonest; zero when there is none
+	Problem     error               // why it cannot be bought as it is; see models.PriceCart, and models.ErrClosed, ErrTimeGone
 }
 
-// Review prices a session's cart for a destination. The error is the shop's fault, never the customer's: that is Problem.
-func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin string, latitudeE6, longitudeE6 *int) (Review, error) {
+// Review prices a session's cart for a destination and a time that starts at at (nil: as soon as possible). The error is the shop's fault, never the customer's: that is Problem.
+func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin string, latitudeE6, longitudeE6 *int, at *time.Time) (Review, error) {
 	var r Review
 	var err error
 	if r.Cart, err = c.store.FindCart(ctx, session); err != nil {
@@ -58,7 +62,7 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin s
 		r.Problem = models.ErrEmptyCart
 		return r, nil
 	}
-	offer, err := c.store.OfferFor(ctx, r.Cart)
+	offer, err := c.store.OfferFor(ctx, r.Cart, at)
 	if err != nil {
 		return r, err
 	}
@@ -70,21 +74,46 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin s
 	if r.Problem != nil && !models.IsCustomerProblem(r.Problem) {
 		return r, r.Problem
 	}
+	noTime := r.findTime(offer, way, at)
 	switch {
 	case r.Problem != nil:
-	case !r.Opening.Open:
-		r.Problem = models.ErrClosed
+	case noTime != nil:
+		r.Problem = noTime
 	case r.Quote.AmountPaise < models.LeastPayablePaise:
 		r.Problem = models.ErrTooSmall
 	}
 	return r, nil
 }
 
+// findTime lists what can be promised and finds the time that is wanted. Errors: models.ErrClosed (as soon as possible, while closed),
+// models.ErrTimeGone.
+func (r *Review) findTime(offer models.Offer, way string, at *time.Time) error {
+	r.Times = offer.Schedule.TimesAt(offer.ReadAt, offer.Schedule.Outlet.LeadMinutes(way), offer.Load)
+	found := r.Times.Soonest != nil
+	switch {
+	case at != nil:
+		r.Time, found = r.Times.Find(*at)
+	case found:
+		r.Time = *r.Times.Soonest
+	case !r.Opening.Open:
+		return models.ErrClosed
+	}
+	if !found {
+		return models.ErrTimeGone
+	}
+	return nil
+}
+
+// waitsLonger reports that "as soon as possible" is later by more than a promised time's width than the form said when it was shown.
+func (in Checkout) waitsLonger(r Review) bool {
+	return in.At == nil && in.SoonestBy != nil && r.Time.To.After(in.SoonestBy.Add(r.Time.EndsAt.Sub(r.Time.StartsAt)))
+}
+
 // PlaceOrder turns the session's cart into one order. The same key with the same details is the same order, in every answer and at
 // the price it was placed for; a paid one is returned whatever the details.
 //
 // Errors: models.ErrKeyReused (another key than the session's, or the same with other items, options, outlet or address),
-// models.ErrBillChanged (priced differently from what was shown), models.ErrEmptyCart, ErrClosed, *ErrSoldOut, *ErrChoice, *ErrDelivery, ErrTooSmall.
+// models.ErrBillChanged (priced differently from what was shown), models.ErrEmptyCart, ErrClosed, ErrTimeGone (not offered any more, or full), *ErrSoldOut, *ErrChoice, *ErrDelivery, ErrTooSmall.
 // None of them has written anything, except that after ErrKeyReused the session has no key, so that the next review gets a new one.
 // Safe to repeat.
 func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, error) {
@@ -94,7 +123,7 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 	if _, err := uuid.Parse(in.CheckoutKey); err != nil {
 		return nil, fmt.Errorf("checkout key: %w", models.ErrBadInput)
 	}
-	review, err := c.Review(ctx, in.Session, in.Way, in.PIN, in.LatitudeE6, in.LongitudeE6)
+	review, err := c.Review(ctx, in.Session, in.Way, in.PIN, in.LatitudeE6, in.LongitudeE6, in.At)
 	if err != nil {
 		return nil, err
 	}
@@ -123,11 +152,14 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 	if review.Quote.Digest() != in.Review {
 		return nil, models.ErrBillChanged
 	}
+	if in.waitsLonger(review) {
+		return nil, models.ErrTimeGone
+	}
 
 	var order models.Order
 	var fresh bool
 	err = c.store.InTx(ctx, func(tx *models.Store) error {
-		slot, err := tx.EnsureSlot(ctx, review.Schedule.Outlet, review.Opening.Window)
+		slot, err := tx.EnsureSlot(ctx, review.Schedule.Outlet, review.Time.Window)
 		if err != nil {
 			return err
 		}
@@ -208,7 +240,7 @@ func (c *Cashier) sameOrder(ctx context.Context, in Checkout, existing models.Or
 	return &updated, nil
 }
 
-// hash names what makes a checkout another one: outlet, lines, options, quantities, way and address. Contact details do not.
+// hash names what makes a checkout another one: outlet, lines, options, quantities, way, address and the chosen time. Contact details do not.
 func (in Checkout) hash(cart models.Cart) []byte {
 	type line struct {
 		Item    int64
@@ -220,7 +252,11 @@ func (in Checkout) hash(cart models.Cart) []byte {
 		Outlet                 int64
 		Lines                  []line
 		Way, Line1, Line2, PIN string
+		At                     int64 // 0: as soon as possible
 	}{Outlet: cart.OutletID, Way: in.Way}
+	if in.At != nil {
+		details.At = in.At.Unix()
+	}
 	if in.Way == "delivery" {
 		details.Line1, details.Line2, details.PIN = in.Line1, in.Line2, in.PIN
 	}
@@ -245,6 +281,7 @@ func (in Checkout) order(r Review, slot models.Slot, hash []byte, mode string) m
 		CGSTPaise: q.CGSTPaise, SGSTPaise: q.SGSTPaise, TipPaise: q.TipPaise, RoundOffPaise: q.RoundOffPaise, AmountPaise: q.AmountPaise,
 		Name: in.Name, Phone: in.Phone, Email: in.Email, Note: in.Note,
 		OutletName: outlet.Name, PrepMinutes: outlet.PrepMinutes, DeliveryMinutes: outlet.DeliveryMinutes,
+		PromisedFrom: &r.Time.From, PromisedTo: &r.Time.To, ASAP: in.At == nil, Time: r.Time,
 	}
 	if in.Way == "delivery" {
 		o.Line1, o.Line2, o.PIN, o.Directions, o.DistanceMetres = in.Line1, in.Line2, in.PIN, in.Directions, q.DistanceMetres
