@@ -4,7 +4,9 @@ import (
 	"errors"
 	"net/mail"
 	"regexp"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/gofiber/fiber/v2"
@@ -25,7 +27,7 @@ func (a *App) showCheckout(c *fiber.Ctx) error {
 		return err
 	}
 	if way := c.Query("way"); isWay(way) {
-		fields.Way, fields.PIN = way, cleanQuery(c.Query("pin"))
+		fields.Way, fields.PIN, fields.Time = way, cleanQuery(c.Query("pin")), cleanQuery(c.Query("time"))
 	}
 	view, err := a.reviewCheckout(c, session, fields)
 	if err != nil {
@@ -50,6 +52,9 @@ func (a *App) rememberedFields(c *fiber.Ctx, session models.Session) (views.Chec
 			Line1: last.Line1, Line2: last.Line2, PIN: last.PIN, Directions: last.Directions}
 		if last.Status == models.OrderPending { // still this meal: its allergy must not get lost on the way to paying again
 			fields.Note = last.Note
+			if last.IsLater() {
+				fields.Time = strconv.FormatInt(last.PromisedFrom.Unix(), 10)
+			}
 		}
 	}
 	if way := a.wayChosen(c); way != "" {
@@ -76,17 +81,28 @@ func (a *App) reviewCheckout(c *fiber.Ctx, session models.Session, fields views.
 	}
 	view.Form.Way = offeredWay(outlet, fields.Way)
 	pin, _ := normalPIN(fields.PIN)
-	review, err := a.cashier.Review(ctx, session, view.Form.Way, pin, nil, nil)
+	review, err := a.cashier.Review(ctx, session, view.Form.Way, pin, nil, nil, chosenTime(fields.Time))
 	if err != nil {
 		return view, err
 	}
 	view.Quote, view.Problem, view.Opening, view.Review = review.Quote, review.Problem, review.Opening, review.Quote.Digest()
+	view.Times = review.Times
 	if len(review.Cart.Lines) > 0 {
 		if view.CheckoutKey, err = a.store.EnsureCheckoutKey(ctx, session.ID); err != nil {
 			return view, err
 		}
 	}
 	return view, nil
+}
+
+// chosenTime reads when a time starts as the form sends it; nil: as soon as possible, or no time at all.
+func chosenTime(typed string) *time.Time {
+	seconds, err := strconv.ParseUint(typed, 10, 33)
+	if err != nil {
+		return nil
+	}
+	at := time.Unix(int64(seconds), 0)
+	return &at
 }
 
 // offeredWay is the chosen way if the outlet offers it, else the first it offers.
@@ -99,7 +115,7 @@ func offeredWay(outlet models.Outlet, chosen string) string {
 
 var checkoutFields = []field{{name: "phone", max: 100}, {name: "name", max: 1000}, {name: "email", max: 1000}, {name: "way", max: 8},
 	{name: "line1", max: 1000}, {name: "line2", max: 1000}, {name: "pin", max: 40}, {name: "directions", max: 2000}, {name: "note", max: 8000, text: true},
-	{name: "checkout_key", max: 36}, {name: "review", max: 64}}
+	{name: "time", max: 12}, {name: "soonest_by", max: 12}, {name: "checkout_key", max: 36}, {name: "review", max: 64}}
 
 // placeOrder is Pay: it checks the fields, makes or finds the one order of this checkout and goes on to its payment.
 func (a *App) placeOrder(c *fiber.Ctx) error {
@@ -109,7 +125,8 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 	}
 	fields := views.CheckoutFields{Phone: f.get("phone"), Name: f.get("name"), Email: f.get("email"), Way: f.get("way"), Line1: f.get("line1"),
 		Line2: f.get("line2"), PIN: f.get("pin"), Directions: f.get("directions"), Note: strings.ReplaceAll(f.get("note"), "\r\n", "\n")}
-	if fields.Way != "" && !isWay(fields.Way) {
+	fields.Time = f.get("time")
+	if fields.Way != "" && !isWay(fields.Way) || fields.Time != "" && chosenTime(fields.Time) == nil {
 		return errBadForm
 	}
 	if isStale(c) {
@@ -128,6 +145,7 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 	if len(wrong) > 0 {
 		return a.askAgain(c, session, fields, fiber.StatusUnprocessableEntity, wrong, "")
 	}
+	in.At, in.SoonestBy = chosenTime(fields.Time), chosenTime(f.get("soonest_by"))
 	in.Session, in.CheckoutKey, in.Review = session, f.get("checkout_key"), f.get("review")
 	if err := a.checkWay(c, in); err != nil {
 		if !errors.Is(err, models.ErrBadMove) {
@@ -178,6 +196,9 @@ func (a *App) refuseOrder(c *fiber.Ctx, in payments.Checkout, fields views.Check
 			changed = ""
 		}
 		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, nil, changed)
+	case errors.Is(cause, models.ErrTimeGone):
+		a.note(c, cause)
+		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, nil, "time")
 	case errors.As(cause, &delivery) && delivery.Why == "far":
 		return a.askAgain(c, in.Session, fields, fiber.StatusUnprocessableEntity, map[string]string{"pin": "We do not deliver to this PIN code."}, "")
 	case errors.As(cause, &delivery):
@@ -194,7 +215,7 @@ func (a *App) isFirstTotal(c *fiber.Ctx, in payments.Checkout) (bool, error) {
 	if in.Way != "delivery" {
 		return false, nil
 	}
-	review, err := a.cashier.Review(c.UserContext(), in.Session, in.Way, "", nil, nil)
+	review, err := a.cashier.Review(c.UserContext(), in.Session, in.Way, "", nil, nil, in.At)
 	return err == nil && review.Quote.Digest() == in.Review, err
 }
 

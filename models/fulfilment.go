@@ -106,6 +106,37 @@ func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to stri
 	return f, err
 }
 
+// MaxLateMinutes is how late an order may be said to be; beyond it a person calls.
+const MaxLateMinutes = 180
+
+// SetLate notes for the customer how many minutes behind its promise a ticket is, as a staff member of its outlet says who saw was.
+// It changes nothing and says ErrBadMove when somebody else said something else meanwhile, or there is nothing to wait for any more.
+func (s *Store) SetLate(ctx context.Context, orderID int64, was, minutes int, by Staff) error {
+	if minutes < 0 || minutes > MaxLateMinutes {
+		return fmt.Errorf("%w: %d minutes late", ErrBadInput, minutes)
+	}
+	return s.InTx(ctx, func(tx *Store) error {
+		f, err := tx.findFulfilment(ctx, orderID, by.OutletID)
+		if err != nil {
+			return err
+		}
+		r := tx.exec(ctx, `UPDATE fulfilments SET late_minutes = ? WHERE order_id = ? AND late_minutes = ? AND status IN ('queued', 'accepted', 'preparing', 'ready')`, minutes, orderID, was)
+		if r.Error == nil && r.RowsAffected == 0 {
+			return fmt.Errorf("ticket %d: %w", orderID, ErrBadMove)
+		}
+		if r.Error != nil {
+			return r.Error
+		}
+		if err := tx.Audit(ctx, StaffActor(by.ID), "running_late", &orderID, fmt.Sprintf("%d minutes", minutes)); err != nil {
+			return err
+		}
+		if err := tx.Notify(ctx, OrderTopic(orderID)); err != nil {
+			return err
+		}
+		return tx.Notify(ctx, BoardTopic(f.OutletID))
+	})
+}
+
 // FindFulfilment returns an order's ticket. Errors: ErrNotFound: it has none, so it was never paid.
 func (s *Store) FindFulfilment(ctx context.Context, orderID int64) (Fulfilment, error) {
 	return s.findFulfilment(ctx, orderID, nil)

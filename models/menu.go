@@ -87,6 +87,7 @@ func (i Item) HasChoices() bool { return len(i.Groups) > 0 }
 type Menu struct {
 	Outlet     Outlet
 	Opening    Opening
+	Times      map[string]Times // what can be promised, by way
 	Categories []Category
 	Popular    []Item // from paid orders of the last 30 days; empty when there are none
 }
@@ -113,7 +114,10 @@ func (s *Store) FindMenu(ctx context.Context, outletID int64, f MenuFilter) (men
 	if !schedule.Outlet.Active {
 		return menu, fmt.Errorf("outlet %d is not active: %w", outletID, ErrNotFound)
 	}
-	menu.Outlet, menu.Opening = schedule.Outlet, schedule.At(now)
+	menu.Outlet, menu.Opening, menu.Times = schedule.Outlet, schedule.At(now), map[string]Times{}
+	for _, way := range []string{"delivery", "pickup"} {
+		menu.Times[way] = schedule.TimesAt(now, schedule.Outlet.LeadMinutes(way), Load{Orders: 1})
+	}
 	var categories []Category
 	if err = s.read(ctx, &categories, `SELECT * FROM categories WHERE outlet_id = ? ORDER BY position, id`, outletID); err != nil {
 		return menu, fmt.Errorf("categories of outlet %d: %w", outletID, err)

@@ -16,6 +16,9 @@ type PromisedTime struct {
 	Window   Window // the service window that cooks it
 }
 
+// IsForLater reports that nothing can be had as soon as possible, but at a later time.
+func (t Times) IsForLater() bool { return t.Soonest == nil && len(t.Later) > 0 }
+
 // Load is what an order takes of a promised time.
 type Load struct{ Orders, Items, MakeMinutes int }
 

@@ -111,6 +111,7 @@ type CartView struct {
 	Page  Page
 	Quote models.Quote
 	From  string // the page it stands on: "" menu, "cart"
+	Later bool   // nothing can be had as soon as possible, but an order for later can be placed
 }
 
 // CartUpdateView is the answer to a change of the cart.
@@ -126,9 +127,10 @@ type CheckoutView struct {
 	Quote       models.Quote
 	Problem     error // PriceCart's error, nil when the bill can be paid
 	Opening     models.Opening
+	Times       models.Times
 	Form        CheckoutFields
 	Errors      map[string]string // by field name, for people
-	Changed     string            // "": first look; "bill": ErrBillChanged; "details": ErrKeyReused
+	Changed     string            // "": first look; "bill": ErrBillChanged; "details": ErrKeyReused; "time": ErrTimeGone
 	Was         *models.Quote     // the bill as it was shown, if it is known
 	CheckoutKey string
 	Review      string // Quote.Digest()
@@ -137,6 +139,7 @@ type CheckoutView struct {
 // CheckoutFields are the fields as typed. They are kept through every error.
 type CheckoutFields struct {
 	Phone, Name, Email, Way, Line1, Line2, PIN, Directions, Note string
+	Time                                                         string // unix time at which the chosen one starts; empty: as soon as possible
 }
 
 // PayView is the page between review and order. State is one of the Pay… constants.
