@@ -28,9 +28,9 @@ CREATE TABLE order_times (                                  -- one promised time
   max_orders int, max_items int, max_make_minutes int,                          -- the outlet's limits when it was taken last; NULL: none
   PRIMARY KEY (outlet_id, starts_at),
   CHECK (ends_at > starts_at),
-  CONSTRAINT order_times_orders_check CHECK (orders <= max_orders),
-  CONSTRAINT order_times_items_check CHECK (items <= max_items),
-  CONSTRAINT order_times_make_minutes_check CHECK (make_minutes <= max_make_minutes)
+  CONSTRAINT order_times_max_orders_check CHECK (orders <= max_orders),
+  CONSTRAINT order_times_max_items_check CHECK (items <= max_items),
+  CONSTRAINT order_times_max_make_minutes_check CHECK (make_minutes <= max_make_minutes)
 );
 
 CREATE TABLE order_time_holds (                             -- the states of stock_holds

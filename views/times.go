@@ -122,16 +122,14 @@ func promisedText(o models.Order, now time.Time) string {
 	return dayTitle(*o.PromisedFrom, now) + ", " + text
 }
 
-// startsAt is when the kitchen has to begin a ticket so that it is there within its window.
+// startsAt is when the kitchen has to begin a ticket: at once, or so that it is there within the window that was chosen.
 func startsAt(t models.Ticket) time.Time {
-	start := t.Fulfilment.PromisedAt.Add(-time.Duration(t.Order.LeadMinutes()) * time.Minute)
 	if t.Order.IsLater() {
-		start = t.Order.PromisedFrom.Add(-time.Duration(t.Order.LeadMinutes()) * time.Minute)
+		if start := t.Order.PromisedFrom.Add(-time.Duration(t.Order.LeadMinutes()) * time.Minute); start.After(t.Fulfilment.QueuedAt) {
+			return start
+		}
 	}
-	if start.Before(t.Fulfilment.QueuedAt) {
-		return t.Fulfilment.QueuedAt
-	}
-	return start
+	return t.Fulfilment.QueuedAt
 }
 
 // isWaiting reports that a ticket is for later and not yet to be started.
