@@ -612,7 +612,7 @@ func FuzzCheckout(f *testing.F) {
 		if !mayPass(values, in.session, flags, checkoutFields) || values.Get("checkout_key") == "" {
 			t.Errorf("placed %s", location)
 		}
-		s.wrote(before, "orders", "order_items", "order_item_options", "order_taxes", "order_counters", "kitchen_slots", "stock", "stock_holds", "stock_movements",
+		s.wrote(before, "orders", "order_items", "order_item_options", "order_taxes", "order_counters", "kitchen_slots", "stock", "stock_holds", "stock_movements", "order_times", "order_time_holds",
 			"gateway_claims", "gateway_orders", "status_changes", "audit", "carts", "sessions")
 		token, found := strings.CutPrefix(location, "/pay/")
 		if made := s.count(`SELECT count(*) FROM orders`) - orders; !found || made < 0 || made > 1 {
