@@ -500,7 +500,7 @@ func laterTickets(v BoardView) templ.Component {
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
 		if later := ticketsLater(v); len(later) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<section class=\"wrap full stack tight\" aria-labelledby=\"h-later\" data-testid=\"column-later\"><h2 id=\"h-later\">Later <span class=\"n\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<section class=\"wrap full col\" aria-labelledby=\"h-later\" data-testid=\"column-later\"><h2 id=\"h-later\">Later <span class=\"n\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
