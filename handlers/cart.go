@@ -58,7 +58,7 @@ func (a *App) priceCart(c *fiber.Ctx, cart models.Cart, page views.Page, from st
 	if cart.ID == 0 {
 		return view, nil, nil
 	}
-	offer, err := a.store.OfferFor(c.UserContext(), cart, nil)
+	offer, err := a.store.OfferFor(c.UserContext(), cart, "", nil)
 	if err != nil {
 		return view, nil, err
 	}

@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"errors"
+	"maps"
+	"math"
 	"net/mail"
 	"regexp"
 	"strconv"
@@ -37,6 +39,15 @@ func (a *App) showCheckout(c *fiber.Ctx) error {
 		return a.render(c, fiber.StatusOK, views.CheckoutUpdate(view))
 	}
 	return a.render(c, fiber.StatusOK, views.CheckoutPage(view))
+}
+
+// tipFields is a cart's tip as the form shows it.
+func tipFields(tip models.Paise) (choice, other string) {
+	rupees := strconv.FormatInt(int64(tip/100), 10)
+	if views.IsTipChoice(rupees) {
+		return rupees, ""
+	}
+	return "other", rupees
 }
 
 // rememberedFields is what this customer typed last time, so that nobody types an address twice. It is the same customer's: another
@@ -81,9 +92,17 @@ func (a *App) reviewCheckout(c *fiber.Ctx, session models.Session, fields views.
 	}
 	view.Form.Way = offeredWay(outlet, fields.Way)
 	pin, _ := normalPIN(fields.PIN)
-	review, err := a.cashier.Review(ctx, session, view.Form.Way, pin, nil, nil, chosenTime(fields.Time))
+	phone, _ := normalPhone(fields.Phone)
+	review, err := a.cashier.Review(ctx, session, view.Form.Way, pin, phone, chosenTime(fields.Time))
 	if err != nil {
 		return view, err
+	}
+	if fields.Coupon == "" {
+		view.Form.Coupon = cart.Coupon
+	}
+	view.Located = cart.LatitudeE6 != nil
+	if fields.Tip == "" {
+		view.Form.Tip, view.Form.TipOther = tipFields(cart.TipPaise)
 	}
 	view.Quote, view.Problem, view.Opening, view.Review = review.Quote, review.Problem, review.Opening, review.Quote.Digest()
 	view.Times = review.Times
@@ -115,6 +134,7 @@ func offeredWay(outlet models.Outlet, chosen string) string {
 
 var checkoutFields = []field{{name: "phone", max: 100}, {name: "name", max: 1000}, {name: "email", max: 1000}, {name: "way", max: 8},
 	{name: "line1", max: 1000}, {name: "line2", max: 1000}, {name: "pin", max: 40}, {name: "directions", max: 2000}, {name: "note", max: 8000, text: true},
+	{name: "coupon", max: 100}, {name: "tip", max: 8}, {name: "tip_other", max: 20}, {name: "gstin", max: 100}, {name: "buyer_name", max: 1000}, {name: "place", max: 40},
 	{name: "time", max: 12}, {name: "soonest_by", max: 12}, {name: "checkout_key", max: 36}, {name: "review", max: 64}}
 
 // placeOrder is Pay: it checks the fields, makes or finds the one order of this checkout and goes on to its payment.
@@ -123,9 +143,7 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	fields := views.CheckoutFields{Phone: f.get("phone"), Name: f.get("name"), Email: f.get("email"), Way: f.get("way"), Line1: f.get("line1"),
-		Line2: f.get("line2"), PIN: f.get("pin"), Directions: f.get("directions"), Note: strings.ReplaceAll(f.get("note"), "\r\n", "\n")}
-	fields.Time = f.get("time")
+	fields := typedFields(f)
 	if fields.Way != "" && !isWay(fields.Way) || fields.Time != "" && chosenTime(fields.Time) == nil {
 		return errBadForm
 	}
@@ -147,6 +165,16 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 	}
 	in.At, in.SoonestBy = chosenTime(fields.Time), chosenTime(f.get("soonest_by"))
 	in.Session, in.CheckoutKey, in.Review = session, f.get("checkout_key"), f.get("review")
+	// What an order was placed for is its own; a tip or a coupon that is not in the bill yet is asked about first.
+	if session.CheckoutKey != nil && *session.CheckoutKey == in.CheckoutKey {
+		changed, err := a.setExtras(c, session, fields)
+		if err != nil {
+			return err
+		}
+		if changed {
+			return a.askAgain(c, session, fields, fiber.StatusConflict, nil, "bill")
+		}
+	}
 	if err := a.checkWay(c, in); err != nil {
 		if !errors.Is(err, models.ErrBadMove) {
 			return err
@@ -160,6 +188,107 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 	// The gateway is asked at once, so that the pay page can open Razorpay without another round. Whatever comes of it, the order stands:
 	// the pay page says what is missing and asks again, and a paid order's is its own page.
 	return redirect(c, a.prepare(c, order))
+}
+
+func typedFields(f form) views.CheckoutFields {
+	return views.CheckoutFields{Phone: f.get("phone"), Name: f.get("name"), Email: f.get("email"), Way: f.get("way"), Line1: f.get("line1"),
+		Line2: f.get("line2"), PIN: f.get("pin"), Directions: f.get("directions"), Note: strings.ReplaceAll(f.get("note"), "\r\n", "\n"),
+		Coupon: f.get("coupon"), Tip: f.get("tip"), TipOther: f.get("tip_other"), GSTIN: f.get("gstin"), BuyerName: f.get("buyer_name"), Time: f.get("time")}
+}
+
+// changeExtras is Apply, and another tip: it writes coupon and tip into the cart and shows the bill with them. What was typed elsewhere is
+// kept and not judged yet.
+func (a *App) changeExtras(c *fiber.Ctx) error {
+	f, err := readForm(c, checkoutFields...)
+	if err != nil {
+		return err
+	}
+	fields := typedFields(f)
+	if fields.Way != "" && !isWay(fields.Way) {
+		return errBadForm
+	}
+	session, err := a.ensureGuest(c)
+	if err != nil {
+		return err
+	}
+	if isStale(c) {
+		a.note(c, errStaleForm)
+		return a.askAgain(c, session, fields, fiber.StatusForbidden, nil, "details")
+	}
+	if _, _, wrong := checkExtras(fields); len(wrong) > 0 {
+		return a.askAgain(c, session, fields, fiber.StatusUnprocessableEntity, wrong, "")
+	}
+	if _, err := a.setExtras(c, session, fields); err != nil {
+		return err
+	}
+	if err := a.setPlace(c, session, f.get("place")); err != nil {
+		return err
+	}
+	return a.askAgain(c, session, fields, fiber.StatusOK, nil, "")
+}
+
+// setPlace writes where the browser says it is, "latitude,longitude" in degrees, into the visitor's cart; "none" forgets it, "" changes nothing.
+func (a *App) setPlace(c *fiber.Ctx, session models.Session, typed string) error {
+	if typed == "" {
+		return nil
+	}
+	cart, err := a.store.FindCart(c.UserContext(), session)
+	if err != nil || cart.ID == 0 {
+		return err
+	}
+	if typed == "none" {
+		return a.store.SetPlace(c.UserContext(), cart.ID, nil, nil)
+	}
+	var e6 [2]int
+	lat, lng, _ := strings.Cut(typed, ",")
+	for i, text := range []string{lat, lng} {
+		degrees, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(math.Abs(degrees) <= 180) {
+			return errBadForm
+		}
+		e6[i] = int(math.Round(degrees * 1e6))
+	}
+	err = a.store.SetPlace(c.UserContext(), cart.ID, &e6[0], &e6[1])
+	if errors.Is(err, models.ErrBadInput) {
+		return errBadForm
+	}
+	return err
+}
+
+// setExtras writes the coupon and tip as typed into the visitor's cart; both are right (checkExtras). changed says that the bill is another one.
+func (a *App) setExtras(c *fiber.Ctx, session models.Session, fields views.CheckoutFields) (changed bool, err error) {
+	cart, err := a.store.FindCart(c.UserContext(), session)
+	if err != nil || cart.ID == 0 {
+		return false, err
+	}
+	coupon, tip, _ := checkExtras(fields)
+	return a.store.SetExtras(c.UserContext(), cart.ID, coupon, tip)
+}
+
+// checkExtras reads coupon and tip as typed, and says what is wrong in words for people.
+func checkExtras(f views.CheckoutFields) (coupon string, tip models.Paise, wrong map[string]string) {
+	wrong = map[string]string{}
+	coupon, ok := models.NormalCoupon(f.Coupon)
+	if !ok {
+		wrong["coupon"] = "A coupon has 3 to 20 letters and digits."
+	}
+	rupees := f.Tip
+	switch {
+	case rupees == "":
+		rupees = "0"
+	case !views.IsTipChoice(rupees):
+		wrong["tip"] = "Please choose one of the tips."
+		return coupon, 0, wrong
+	case rupees == "other":
+		if rupees = strings.Trim(f.TipOther, " ₹"); rupees == "" {
+			rupees = "0"
+		}
+	}
+	n, err := strconv.ParseUint(rupees, 10, 16)
+	if tip = models.Paise(n) * 100; err != nil || tip > models.MaxTipPaise {
+		wrong["tip"] = "A tip is in whole rupees, at most " + views.ShortRupees(models.MaxTipPaise) + "."
+	}
+	return coupon, tip, wrong
 }
 
 // checkWay refuses a way the cart's outlet does not offer (any more) with models.ErrBadMove.
@@ -181,7 +310,11 @@ func (a *App) checkWay(c *fiber.Ctx, in payments.Checkout) error {
 // refuseOrder answers a Pay that placed nothing with the review as it is now.
 func (a *App) refuseOrder(c *fiber.Ctx, in payments.Checkout, fields views.CheckoutFields, cause error) error {
 	var delivery *models.ErrDelivery
+	var coupon *models.ErrCoupon
 	switch {
+	case errors.As(cause, &coupon): // somebody was first: the bill is another one
+		a.note(c, cause)
+		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, nil, "bill")
 	case errors.Is(cause, models.ErrKeyReused):
 		a.note(c, cause)
 		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, nil, "details")
@@ -215,7 +348,7 @@ func (a *App) isFirstTotal(c *fiber.Ctx, in payments.Checkout) (bool, error) {
 	if in.Way != "delivery" {
 		return false, nil
 	}
-	review, err := a.cashier.Review(c.UserContext(), in.Session, in.Way, "", nil, nil, in.At)
+	review, err := a.cashier.Review(c.UserContext(), in.Session, in.Way, "", in.Phone, in.At)
 	return err == nil && review.Quote.Digest() == in.Review, err
 }
 
@@ -262,6 +395,14 @@ func checkFields(f views.CheckoutFields) (payments.Checkout, map[string]string) 
 	}
 	if in.Email != "" && !isEmail(in.Email) {
 		wrong["email"] = "An email address looks like name@example.com."
+	}
+	_, _, wrongExtras := checkExtras(f)
+	maps.Copy(wrong, wrongExtras)
+	if in.BuyerGSTIN, ok = models.NormalGSTIN(f.GSTIN); !ok {
+		wrong["gstin"] = "A GSTIN has 15 characters, such as 29ABCDE1234F1ZW. Please check it."
+	}
+	if in.BuyerName = strings.TrimSpace(f.BuyerName); utf8.RuneCountInString(in.BuyerName) > maxAddress {
+		wrong["buyer_name"] = "The name of a business has at most 120 characters."
 	}
 	if utf8.RuneCountInString(in.Note) > maxNote {
 		wrong["note"] = "A note has at most 500 characters."

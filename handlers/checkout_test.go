@@ -228,7 +228,7 @@ func TestCheckoutRefusesWhatOurPageCannotSend(t *testing.T) {
 		sent["twice the name"][name] = values
 	}
 	sent["twice the name"]["name"] = []string{"A", "B"}
-	for _, extra := range []string{"price", "total", "amount", "amount_paise", "discount", "delivery_fee", "tip", "tax", "status", "is_staff", "qty", "item"} {
+	for _, extra := range []string{"price", "total", "amount", "amount_paise", "discount", "delivery_fee", "tip_paise", "tax", "status", "is_staff", "qty", "item"} {
 		sent["an extra "+extra] = with(form, extra, "1")
 	}
 	for name, form := range sent {
@@ -347,7 +347,7 @@ func TestBillBelowOneRupee(t *testing.T) {
 	s := openShop(t)
 	b := s.visitor()
 	s.exec(`UPDATE packaging_fees SET per_order_paise = 0, per_piece_paise = 0`)
-	s.exec(`UPDATE items SET price_paise = 40 WHERE slug = 'samosa'`)
+	s.exec(`UPDATE items SET price_paise = 40 WHERE slug = 'samosa'; UPDATE outlets SET rounds_to_rupee = false`)
 	b.put("samosa", 1)
 	form := b.review("way", "pickup")
 	b.send(ask{path: "/checkout", form: form}).is(409).shows("too-small", "₹1")

@@ -595,7 +595,7 @@ func FuzzCheckout(f *testing.F) {
 			said.Set(name, value)
 		}
 		pin, _ := normalPIN(said.Get("pin"))
-		review, err := s.cashier.Review(t.Context(), session, offeredWay(s.outlet, said.Get("way")), pin, nil, nil, nil)
+		review, err := s.cashier.Review(t.Context(), session, offeredWay(s.outlet, said.Get("way")), pin, "", nil)
 		must(t, err)
 		words := []string{"{key}", key, "{KEY}", strings.ToUpper(key), "{review}", review.Quote.Digest()}
 		in, values := s.formShot("/checkout", b.cookies[guestCookie], s.fill(body, words...), name, s.fill(value, words...), flags)

@@ -31,6 +31,7 @@ func (a *App) routes() []route {
 
 		{get, "/checkout", false, a.showCheckout},
 		{post, "/checkout", true, a.placeOrder},
+		{post, "/checkout/extras", true, a.changeExtras},
 
 		{get, "/pay/:token", false, a.showPay},
 		{post, "/pay/:token", true, a.openPayment},
@@ -45,6 +46,11 @@ func (a *App) routes() []route {
 		{post, "/orders/:token/cancel", true, a.cancelOrder},
 
 		{get, "/static/*", false, a.serveStatic},
+		{get, "/policies/:name", false, a.showPolicy},
+		{get, "/offline", false, a.showOffline},
+		{get, "/manifest.webmanifest", false, a.showManifest},
+		{get, "/sw.js", false, a.serveWorker},
+		{get, "/sitemap.xml", false, a.showSitemap},
 		{get, "/robots.txt", false, a.showRobots},
 		{get, "/healthz", false, a.showHealth},
 		{get, "/readyz", false, a.showReadiness},

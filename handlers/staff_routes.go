@@ -40,6 +40,9 @@ func (a *App) staffTable() []staffRoute {
 		{get, "/staff/menu", false, nil, a.showStaffMenu},
 		{post, "/staff/menu/:id", true, nil, a.switchDish},
 
+		{get, "/staff/outlet", false, mayRefund, a.showStaffOutlet},
+		{post, "/staff/outlet", true, mayRefund, a.saveOutlet},
+
 		{get, "/staff/attention", false, nil, a.showAttention},
 		{post, "/staff/attention/:id/close", true, mayRefund, a.closeTask},
 		{post, "/staff/attention/:id/retry", true, mayRefund, a.retryTask},

@@ -27,6 +27,8 @@ CREATE TABLE outlets (
   latitude_e6      int CHECK (latitude_e6 BETWEEN -90000000 AND 90000000),      -- degrees × 10⁶; NULL: distance by PIN list only
   longitude_e6     int CHECK (longitude_e6 BETWEEN -180000000 AND 180000000),
   gstin            text NOT NULL DEFAULT '' CHECK (gstin = '' OR gstin ~ '^[0-9]{2}[A-Z0-9]{13}$'),
+  grievance_name   text NOT NULL DEFAULT '' CHECK (length(grievance_name) <= 80),   -- whom to complain to, with what they are here
+  grievance_contact text NOT NULL DEFAULT '' CHECK (length(grievance_contact) <= 120),  -- email or telephone
   fssai            text NOT NULL DEFAULT '' CHECK (fssai = '' OR fssai ~ '^[0-9]{14}$'),
   tax_mode         text NOT NULL DEFAULT 'regular' CHECK (tax_mode IN ('regular','composition','unregistered')),
   rounds_to_rupee  boolean NOT NULL DEFAULT true,
@@ -183,9 +185,14 @@ CREATE TABLE carts (
   id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   outlet_id   bigint NOT NULL REFERENCES outlets,
   customer_id bigint NOT NULL REFERENCES customers,
-  version     bigint NOT NULL DEFAULT 0,                                        -- +1 at each change of its lines; placing checks it
+  version     bigint NOT NULL DEFAULT 0,                                        -- +1 at each change of what it would cost; placing checks it
+  coupon      text NOT NULL DEFAULT '' CHECK (coupon = '' OR coupon ~ '^[A-Z0-9]{3,20}$'),  -- as typed; whether it helps is judged at each pricing
+  tip_paise   bigint NOT NULL DEFAULT 0 CHECK (tip_paise BETWEEN 0 AND 100000),
+  latitude_e6  int CHECK (latitude_e6 BETWEEN -90000000 AND 90000000),          -- of the browser, where the customer gave it: degrees × 10⁶
+  longitude_e6 int CHECK (longitude_e6 BETWEEN -180000000 AND 180000000),
   updated_at  timestamptz NOT NULL DEFAULT shop_now(),
-  UNIQUE (id, outlet_id)
+  UNIQUE (id, outlet_id),
+  CHECK ((latitude_e6 IS NULL) = (longitude_e6 IS NULL))
 );
 
 CREATE TABLE cart_lines (                                   -- ids and quantities; a price is never trusted from here

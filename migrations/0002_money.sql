@@ -57,6 +57,9 @@ CREATE TABLE orders (
   directions      text NOT NULL DEFAULT '',
   distance_metres int,
   note            text NOT NULL DEFAULT '' CHECK (length(note) <= 500),
+  buyer_gstin     text NOT NULL DEFAULT '' CHECK (buyer_gstin = '' OR buyer_gstin ~ '^[0-9]{2}[A-Z]{5}[0-9]{4}[A-Z][1-9A-Z]Z[0-9A-Z]$'),  -- for a tax invoice to a business
+  buyer_name      text NOT NULL DEFAULT '' CHECK (length(buyer_name) <= 120),   -- the business
+  coupon          text NOT NULL DEFAULT '',                                     -- whose discount it is
   outlet_name     text NOT NULL,
   prep_minutes    int NOT NULL,
   delivery_minutes int NOT NULL,
@@ -80,6 +83,8 @@ CREATE TABLE orders (
   FOREIGN KEY (slot_id, outlet_id) REFERENCES kitchen_slots (id, outlet_id),
   CONSTRAINT orders_total_check CHECK (amount_paise = subtotal_paise - discount_paise + packaging_paise + delivery_paise
                                        + cgst_paise + sgst_paise + tip_paise + round_off_paise),
+  CONSTRAINT orders_coupon_check CHECK ((discount_paise > 0) = (coupon <> '')),
+  CONSTRAINT orders_tip_check CHECK (tip_paise <= 100000),
   CONSTRAINT orders_untaxed_check CHECK (tax_mode = 'regular' OR (cgst_paise = 0 AND sgst_paise = 0)),
   CONSTRAINT orders_nothing_check CHECK ((pays = 'nothing') = (amount_paise = 0)),
   CONSTRAINT orders_minimum_check CHECK (pays <> 'razorpay' OR amount_paise >= 100),

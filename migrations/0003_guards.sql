@@ -43,10 +43,10 @@ CREATE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   THEN PERFORM refuse_edge('order', OLD.status, NEW.status); END IF;
   IF OLD.paid_payment_id IS NOT NULL AND (NEW.paid_payment_id, NEW.paid_at) IS DISTINCT FROM (OLD.paid_payment_id, OLD.paid_at) THEN PERFORM refuse_fact('order'); END IF;
   IF (NEW.public_id, NEW.token, NEW.number, NEW.service_on, NEW.outlet_id, NEW.slot_id, NEW.cart_id, NEW.customer_id, NEW.checkout_key, NEW.checkout_hash, NEW.mode, NEW.way, NEW.currency, NEW.tax_mode,
-      NEW.subtotal_paise, NEW.discount_paise, NEW.packaging_paise, NEW.delivery_paise, NEW.cgst_paise, NEW.sgst_paise, NEW.tip_paise, NEW.round_off_paise, NEW.amount_paise, NEW.pays, NEW.placed_at)
+      NEW.subtotal_paise, NEW.discount_paise, NEW.packaging_paise, NEW.delivery_paise, NEW.cgst_paise, NEW.sgst_paise, NEW.tip_paise, NEW.round_off_paise, NEW.amount_paise, NEW.coupon, NEW.pays, NEW.placed_at)
      IS DISTINCT FROM
      (OLD.public_id, OLD.token, OLD.number, OLD.service_on, OLD.outlet_id, OLD.slot_id, OLD.cart_id, OLD.customer_id, OLD.checkout_key, OLD.checkout_hash, OLD.mode, OLD.way, OLD.currency, OLD.tax_mode,
-      OLD.subtotal_paise, OLD.discount_paise, OLD.packaging_paise, OLD.delivery_paise, OLD.cgst_paise, OLD.sgst_paise, OLD.tip_paise, OLD.round_off_paise, OLD.amount_paise, OLD.pays, OLD.placed_at)
+      OLD.subtotal_paise, OLD.discount_paise, OLD.packaging_paise, OLD.delivery_paise, OLD.cgst_paise, OLD.sgst_paise, OLD.tip_paise, OLD.round_off_paise, OLD.amount_paise, OLD.coupon, OLD.pays, OLD.placed_at)
   THEN PERFORM refuse_fact('order'); END IF;
   IF OLD.status <> 'pending' AND (NEW.line1, NEW.line2, NEW.pin, NEW.distance_metres) IS DISTINCT FROM (OLD.line1, OLD.line2, OLD.pin, OLD.distance_metres) THEN PERFORM refuse_fact('order'); END IF;
   RETURN NEW;

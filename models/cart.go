@@ -11,11 +11,14 @@ import (
 
 // Cart is what a session wants to buy from one outlet. It holds ids and quantities; prices come from PriceCart.
 type Cart struct {
-	ID         int64
-	OutletID   int64
-	CustomerID int64
-	Version    int64      // +1 at each change of its lines
-	Lines      []CartLine `gorm:"-"` // oldest first
+	ID                      int64
+	OutletID                int64
+	CustomerID              int64
+	Version                 int64      // +1 at each change of what it would cost
+	Coupon                  string     // a code as it is stored, whatever it is good for; empty: none
+	TipPaise                Paise      // 0 unless the customer chose one
+	LatitudeE6, LongitudeE6 *int       // where the browser is, where the customer gave it: degrees × 10⁶
+	Lines                   []CartLine `gorm:"-"` // oldest first
 }
 
 // CartLine is one dish with one set of options.
@@ -47,7 +50,7 @@ const (
 )
 
 const (
-	cartColumns = `id, outlet_id, customer_id, version`
+	cartColumns = `id, outlet_id, customer_id, version, coupon, tip_paise, latitude_e6, longitude_e6`
 	lineColumns = `id, cart_id, outlet_id, item_id, option_ids, qty, note, seq, seen_paise`
 )
 

@@ -21,10 +21,10 @@ func (s *Store) LoadDemo(ctx context.Context) (loaded bool, err error) {
 		}
 		var outletID int64
 		if err := tx.one(ctx, &outletID, `INSERT INTO outlets (slug, name, tagline, legal_name, address, pin, phone, email, latitude_e6, longitude_e6,
-				gstin, fssai, prep_minutes, delivery_minutes, last_order_minutes, hold_minutes)
+				gstin, fssai, grievance_name, grievance_contact, prep_minutes, delivery_minutes, last_order_minutes, hold_minutes)
 			VALUES ('kesar-kitchen', 'Kesar Kitchen', 'Charcoal, copper and slow curries in Indiranagar', 'Kesar Kitchen Foods LLP',
 				'12, 100 Feet Road, Indiranagar, Bengaluru', '560038', '+918012345678', 'hello@kesarkitchen.example', 12971900, 77641200,
-				'29ABCDE1234F1ZW', '10020043001234', 20, 15, 0, 15) RETURNING id`); err != nil {
+				'29ABCDE1234F1ZW', '10020043001234', 'Meera Iyer, manager', 'care@kesarkitchen.example', 20, 15, 0, 15) RETURNING id`); err != nil {
 			return fmt.Errorf("demo outlet: %w", err)
 		}
 		if err := tx.loadDemoTariff(ctx, outletID); err != nil {
@@ -56,6 +56,8 @@ func (s *Store) loadDemoTariff(ctx context.Context, outletID int64) error {
 			('560038', 1200), ('560008', 2100), ('560075', 2600), ('560071', 2900), ('560017', 3400), ('560093', 3900), ('560042', 4100),
 			('560033', 4300), ('560001', 4700), ('560025', 4800), ('560005', 4900), ('560047', 5100), ('560095', 5400), ('560084', 5600),
 			('560034', 6000), ('560030', 6300), ('560016', 6700), ('560043', 7200), ('560037', 7600), ('560102', 8900), ('560066', 13400)) place`, []any{outletID}},
+		{`INSERT INTO coupons (outlet_id, code, amount_paise, minimum_paise, per_person) VALUES (?, 'KESAR100', 10000, 49900, 5)`, []any{outletID}},
+		{`INSERT INTO coupons (outlet_id, code, percent_bp, at_most_paise, first_order) VALUES (?, 'WELCOME20', 2000, 12000, true)`, []any{outletID}},
 	} {
 		if err := s.exec(ctx, step.text, step.args...).Error; err != nil {
 			return err

@@ -3,6 +3,7 @@ package models
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -27,7 +28,7 @@ var (
 	ErrOtherMode      = errors.New("orders of the other key mode are in this database")
 	ErrEmptyCart      = errors.New("the cart is empty")
 	ErrTooMuch        = errors.New("more than is left to give back")
-	ErrTooSmall       = errors.New("the bill is below the least a gateway takes")
+	ErrTooSmall       = errors.New("below the least a gateway takes or gives back")
 )
 
 // ErrSoldOut says which dish, or which choice of it, cannot be had now. errors.As finds it.
@@ -60,6 +61,23 @@ func (e *ErrDelivery) Error() string {
 		return fmt.Sprintf("%d paise short of the delivery minimum", e.ShortPaise)
 	}
 	return "we do not deliver to " + e.PIN
+}
+
+// ErrCoupon says why a coupon takes nothing off.
+type ErrCoupon struct {
+	Code         string
+	Why          string    // unknown, early, late, used_up, first_order, used, minimum
+	StartsAt     time.Time // early
+	MinimumPaise Paise     // minimum: of the item total
+	ShortPaise   Paise     // minimum: so much is missing
+}
+
+func (e *ErrCoupon) Error() string { return "coupon " + e.Code + ": " + e.Why }
+
+// isCheck reports whether err is a violation of any CHECK.
+func isCheck(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "23514"
 }
 
 // isConstraint reports whether err is a violation of the named constraint or unique index. Names are API: see the migrations.

@@ -160,15 +160,22 @@ func mustPaidOrder(t testing.TB, s *Store, outletID, itemID int64, qty int, ago 
 		if err := tx.one(t.Context(), &order, `WITH slot AS (INSERT INTO kitchen_slots (outlet_id, service_on, opens_at, last_order_at, accept_until)
 				VALUES (@outlet, service_day(shop_now()), shop_now(), shop_now(), shop_now()) RETURNING id)
 			INSERT INTO orders (public_id, token, number, service_on, outlet_id, slot_id, cart_id, customer_id, checkout_key, checkout_hash, mode, way, tax_mode, pays, status, paid_at,
-				subtotal_paise, discount_paise, packaging_paise, delivery_paise, cgst_paise, sgst_paise, amount_paise, name, phone, outlet_name, prep_minutes, delivery_minutes, hold_expires_at)
+				subtotal_paise, discount_paise, packaging_paise, delivery_paise, cgst_paise, sgst_paise, amount_paise, coupon, name, phone, outlet_name, prep_minutes, delivery_minutes, hold_expires_at)
 			SELECT gen_random_uuid()::text, gen_random_uuid()::text, (SELECT count(*) + 1 FROM orders), service_day(shop_now()), @outlet, slot.id, 0, @customer, gen_random_uuid(), sha256('x'),
-				'test', 'pickup', 'composition', 'nothing', 'paid', @paid, price_paise * @qty, price_paise * @qty, 0, 0, 0, 0, 0, 'Asha', '+919845012345', 'Here', 20, 20, shop_now()
+				'test', 'pickup', 'composition', 'nothing', 'paid', @paid, price_paise * @qty, price_paise * @qty, 0, 0, 0, 0, 0, 'VOUCHER', 'Asha', '+919845012345', 'Here', 20, 20, shop_now()
 			FROM slot, items WHERE items.id = @item RETURNING id`,
 			map[string]any{"outlet": outletID, "customer": customer, "qty": qty, "item": itemID, "paid": time.Now().Add(-ago)}); err != nil {
 			return err
 		}
 		if err := tx.exec(t.Context(), `INSERT INTO order_items (order_id, line, item_id, name, mark, tax_class, unit_price_paise, options_price_paise, qty, line_total_paise, discount_paise)
 			SELECT ?, 1, id, name, mark, tax_class, price_paise, 0, ?, price_paise * ?, price_paise * ? FROM items WHERE id = ?`, order, qty, qty, qty, itemID).Error; err != nil {
+			return err
+		}
+		if err := tx.exec(t.Context(), `INSERT INTO coupons (outlet_id, code, percent_bp) VALUES (?, 'VOUCHER', 10000) ON CONFLICT DO NOTHING`, outletID).Error; err != nil {
+			return err
+		}
+		if err := tx.exec(t.Context(), `INSERT INTO coupon_uses (order_id, coupon_id, person, nth, per_person, first_order, state) SELECT ?, id, ?, 1, 1, false, 'used' FROM coupons WHERE outlet_id = ?`,
+			order, fmt.Sprint(order), outletID).Error; err != nil {
 			return err
 		}
 		return tx.exec(t.Context(), `INSERT INTO fulfilments (order_id, outlet_id, promised_at) VALUES (?, ?, shop_now())`, order, outletID).Error

@@ -47,6 +47,9 @@ type Order struct {
 	Directions      string
 	DistanceMetres  *int
 	Note            string
+	BuyerGSTIN      string `gorm:"column:buyer_gstin"` // of a business that wants a tax invoice; may be empty
+	BuyerName       string // the business
+	Coupon          string // whose discount it is; empty: none
 	OutletName      string
 	PrepMinutes     int
 	DeliveryMinutes int
@@ -190,9 +193,9 @@ func (s *Store) CloseKitchen(ctx context.Context, outletID int64, staffID int64)
 // version is the cart's when it was priced and sessionID the session whose checkout key is being used: when either has changed by
 // commit time the whole placing is undone with ErrBillChanged or ErrKeyReused.
 //
-// Locks are taken in this order: service window (EnsureSlot), customer, the cart's older orders, the day's numbers, promised times, stock.
+// Locks are taken in this order: service window (EnsureSlot), customer, the cart's older orders, the day's numbers, promised times, stock, coupon.
 //
-// Errors besides: ErrTimeGone, *ErrSoldOut. Inside InTx only; safe to repeat.
+// Errors besides: ErrTimeGone, *ErrSoldOut, *ErrCoupon. Inside InTx only; safe to repeat.
 func (s *Store) CreateOrder(ctx context.Context, o *Order, hold time.Duration, sessionID, version int64) (fresh bool, err error) {
 	// A customer's placings take turns, so that 200 presses of Pay do not burn 199 order numbers. The unique key is the guard.
 	if err := s.exec(ctx, `SELECT 1 FROM customers WHERE id = ? FOR NO KEY UPDATE`, o.CustomerID).Error; err != nil {
@@ -235,6 +238,9 @@ func (s *Store) CreateOrder(ctx context.Context, o *Order, hold time.Duration, s
 		return false, err
 	}
 	if err := s.takeHolds(ctx, o, o.HoldExpiresAt); err != nil {
+		return false, err
+	}
+	if err := s.takeCoupon(ctx, o); err != nil {
 		return false, err
 	}
 	// What was priced is what is bought: the cart has not moved, and this key still names it.
@@ -309,8 +315,8 @@ func (s *Store) supersede(ctx context.Context, o *Order, older []Order) error {
 
 // UpdateContact lets the newest contact details win while the order is unpaid; the bill and the address are not touched.
 func (s *Store) UpdateContact(ctx context.Context, o Order) error {
-	return s.exec(ctx, `UPDATE orders SET name = ?, phone = ?, email = ?, directions = ?, note = ? WHERE id = ? AND status = 'pending'`,
-		o.Name, o.Phone, o.Email, o.Directions, o.Note, o.ID).Error
+	return s.exec(ctx, `UPDATE orders SET name = ?, phone = ?, email = ?, directions = ?, note = ?, buyer_gstin = ?, buyer_name = ? WHERE id = ? AND status = 'pending'`,
+		o.Name, o.Phone, o.Email, o.Directions, o.Note, o.BuyerGSTIN, o.BuyerName, o.ID).Error
 }
 
 // LockOrder reads an order's row and locks it until the transaction ends; everything about its money takes turns here.

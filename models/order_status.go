@@ -99,7 +99,7 @@ func (s *Store) MoveOrder(ctx context.Context, o *Order, to string, why Move) er
 
 // takeBoughtLines takes out of the cart what the order bought, and nothing that was added since.
 func (s *Store) takeBoughtLines(ctx context.Context, o *Order) error {
-	if err := s.exec(ctx, `UPDATE carts SET version = version + 1, updated_at = shop_now() WHERE id = ?`, o.CartID).Error; err != nil {
+	if err := s.exec(ctx, `UPDATE carts SET version = version + 1, updated_at = shop_now(), coupon = '', tip_paise = 0 WHERE id = ?`, o.CartID).Error; err != nil {
 		return err
 	}
 	const bought = `FROM order_items i WHERE i.order_id = ? AND l.cart_id = ? AND l.item_id = i.item_id AND l.option_ids = i.option_ids`

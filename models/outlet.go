@@ -26,6 +26,8 @@ type Outlet struct {
 	LongitudeE6      *int
 	GSTIN            string `gorm:"column:gstin"`
 	FSSAI            string `gorm:"column:fssai"`
+	GrievanceName    string // whom to complain to, and what they are here
+	GrievanceContact string // email or telephone
 	TaxMode          string // regular, composition, unregistered; only regular may charge tax
 	RoundsToRupee    bool
 	AcceptsOrders    bool // the board's switch
@@ -235,6 +237,12 @@ func (s *Store) FindOutletBySlug(ctx context.Context, slug string) (outlet Outle
 // isText reports whether Postgres can take the string as text: valid UTF-8 without NUL. Anything else can be equal to no row.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
+// CountPINs says to how many PIN codes an outlet delivers.
+func (s *Store) CountPINs(ctx context.Context, outletID int64) (n int, err error) {
+	err = s.one(ctx, &n, `SELECT count(*) FROM delivery_pins p WHERE p.outlet_id = ? AND p.distance_metres <= (SELECT max(up_to_metres) FROM delivery_bands b WHERE b.outlet_id = p.outlet_id)`, outletID)
+	return n, err
+}
+
 // SetAcceptsOrders turns the board's switch: false pauses new orders, paid ones go on. The change is audited and told to the outlet's
 // board. Safe to repeat: what is so already changes nothing. Errors: ErrNotFound, also when the staff member has no say at that outlet.
 func (s *Store) SetAcceptsOrders(ctx context.Context, outletID int64, accepts bool, staffID int64) error {
@@ -260,14 +268,14 @@ func (s *Store) SetAcceptsOrders(ctx context.Context, outletID int64, accepts bo
 // PriceList reads what an outlet charges at this instant, all of it judged by one reading of shop_now(): the rates and fees that have
 // begun, and every dish, archived ones among them so that a cart's line can still be named. Errors: ErrNotFound.
 func (s *Store) PriceList(ctx context.Context, outletID int64) (PriceList, error) {
-	offer, err := s.offer(ctx, outletID, 0, nil)
+	offer, err := s.offer(ctx, Cart{OutletID: outletID}, "", nil)
 	return offer.List, err
 }
 
 // PriceListFor is PriceList as one cart sees it: what the cart's own unpaid order holds of a limited dish is still left for it, since
 // placing again takes that order's place. Cart, checkout and placing use it.
 func (s *Store) PriceListFor(ctx context.Context, cart Cart) (PriceList, error) {
-	offer, err := s.OfferFor(ctx, cart, nil)
+	offer, err := s.OfferFor(ctx, cart, "", nil)
 	return offer.List, err
 }
 
@@ -279,19 +287,20 @@ type Offer struct {
 	Load     Load // what the cart's order would take of a promised time
 }
 
-// OfferFor is PriceListFor with the opening hours it was read under. The dishes are judged at the time that was chosen; nil: none was.
-// Errors: ErrNotFound.
-func (s *Store) OfferFor(ctx context.Context, cart Cart, chosen *time.Time) (Offer, error) {
-	return s.offer(ctx, cart.OutletID, cart.ID, chosen)
+// OfferFor is PriceListFor with the opening hours it was read under. phone (E.164) is whose use of a coupon counts; "" while it is not
+// known. The dishes are judged at the time that was chosen; nil: none was. Errors: ErrNotFound.
+func (s *Store) OfferFor(ctx context.Context, cart Cart, phone string, chosen *time.Time) (Offer, error) {
+	return s.offer(ctx, cart, phone, chosen)
 }
 
-func (s *Store) offer(ctx context.Context, outletID, cartID int64, chosen *time.Time) (offer Offer, err error) {
-	schedule, now, err := s.findScheduleNow(ctx, outletID, cartID)
+func (s *Store) offer(ctx context.Context, cart Cart, phone string, chosen *time.Time) (offer Offer, err error) {
+	outletID := cart.OutletID
+	schedule, now, err := s.findScheduleNow(ctx, outletID, cart.ID)
 	if err != nil {
 		return offer, err
 	}
 	list := PriceList{OutletID: outletID, TaxMode: schedule.Outlet.TaxMode, RoundsToRupee: schedule.Outlet.RoundsToRupee,
-		Items: map[int64]Item{}, TaxRates: map[string]TaxRate{}, Packaging: PackagingFee{TaxClass: "restaurant"}}
+		ReadAt: now, Items: map[int64]Item{}, TaxRates: map[string]TaxRate{}, Packaging: PackagingFee{TaxClass: "restaurant"}}
 
 	var rates []TaxRate
 	if err = s.read(ctx, &rates, `SELECT DISTINCT ON (tax_class) tax_class, cgst_bp, sgst_bp FROM tax_rates
@@ -310,14 +319,19 @@ func (s *Store) offer(ctx context.Context, outletID, cartID int64, chosen *time.
 		ORDER BY up_to_metres`, outletID, outletID, now); err != nil {
 		return offer, fmt.Errorf("delivery bands of outlet %d: %w", outletID, err)
 	}
-	items, err := s.listItems(ctx, schedule, schedule.judgedAt(now, chosen), cartID, `outlet_id = ?`, outletID)
+	if cart.Coupon != "" {
+		if list.Coupon, err = s.findCoupon(ctx, cart, phone); err != nil {
+			return offer, err
+		}
+	}
+	items, err := s.listItems(ctx, schedule, schedule.judgedAt(now, chosen), cart.ID, `outlet_id = ?`, outletID)
 	if err != nil {
 		return offer, err
 	}
 	for _, item := range items {
 		list.Items[item.ID] = item
 	}
-	load, err := s.cartLoad(ctx, schedule.Outlet, cartID)
+	load, err := s.cartLoad(ctx, schedule.Outlet, cart.ID)
 	return Offer{List: list, Schedule: schedule, ReadAt: now, Load: load}, err
 }
 
@@ -327,8 +341,9 @@ var pinPattern = regexp.MustCompile(`^[1-9][0-9]{5}$`)
 const earthRadiusMetres = 6_371_009
 
 // FindDestination says how far a place is and whether the outlet delivers there: by the owner's list of PIN codes, else, where the
-// outlet's own position is known, by the straight line to the given coordinates (degrees × 10⁶). An empty pin without coordinates is
-// a place not known yet. How far the tariff reaches is for PriceCart to say.
+// outlet's own position is known, by the straight line to the given coordinates (degrees × 10⁶). The first of the owner's zones that holds
+// the place says what it costs, or that nothing is brought there. An empty pin without coordinates is a place not known yet. How far the
+// tariff reaches is for PriceCart to say.
 //
 // Errors: ErrNotFound for the outlet, ErrBadInput for what is no way, no PIN code or no place on Earth, or a pickup that is not offered.
 func (s *Store) FindDestination(ctx context.Context, outletID int64, way, pin string, latE6, lngE6 *int) (Destination, error) {
@@ -345,8 +360,9 @@ func (s *Store) FindDestination(ctx context.Context, outletID int64, way, pin st
 	var row struct {
 		Outlet       `gorm:"embedded"`
 		ListedMetres *int
+		HasZones     bool
 	}
-	if err := s.one(ctx, &row, `SELECT o.*, p.distance_metres AS listed_metres FROM outlets o
+	if err := s.one(ctx, &row, `SELECT o.*, p.distance_metres AS listed_metres, EXISTS (SELECT 1 FROM delivery_zones z WHERE z.outlet_id = o.id AND z.active) AS has_zones FROM outlets o
 		LEFT JOIN delivery_pins p ON p.outlet_id = o.id AND p.pin = ? WHERE o.id = ?`, pin, outletID); err != nil {
 		return to, fmt.Errorf("outlet %d: %w", outletID, err)
 	}
@@ -364,6 +380,21 @@ func (s *Store) FindDestination(ctx context.Context, outletID int64, way, pin st
 		to.DistanceMetres, to.Served = &metres, true
 	case pin == "":
 		to.Served = true // nothing says otherwise yet
+	}
+	if way == "pickup" || !row.OffersDelivery || !row.HasZones || pin == "" && !located {
+		return to, nil
+	}
+	zones, err := s.listZones(ctx, outletID, pin)
+	if err != nil {
+		return to, fmt.Errorf("zones of outlet %d: %w", outletID, err)
+	}
+	at := place{metres: to.DistanceMetres, located: located}
+	if located {
+		at.latE6, at.lngE6 = *latE6, *lngE6
+	}
+	if zone := matchZone(zones, at); zone != nil {
+		band := zone.band()
+		to.Band, to.Served = &band, zone.Served
 	}
 	return to, nil
 }

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 )
 
 // PriceList is what one outlet charges at one instant: dishes, choices, tax rates, packaging, delivery bands, all as in force.
@@ -19,6 +21,8 @@ type PriceList struct {
 	TaxRates      map[string]TaxRate // by tax class
 	Packaging     PackagingFee
 	Bands         []DeliveryBand // nearest first
+	Coupon        *Coupon        // the cart's; nil: it has none
+	ReadAt        time.Time      // the instant all this was in force
 }
 
 // TaxRate is the rate of one tax class, in halves.
@@ -44,12 +48,13 @@ type DeliveryBand struct {
 	TaxClass       string
 }
 
-// Destination is where a cart goes. For delivery, DistanceMetres nil means that the place is not known yet (no fee in the quote)
+// Destination is where a cart goes. For delivery, DistanceMetres and Band nil mean that the place is not known yet (no fee in the quote)
 // and Served false that the outlet does not deliver there.
 type Destination struct {
 	Way            string // delivery, pickup
 	PIN            string
 	DistanceMetres *int
+	Band           *DeliveryBand // of the zone the place lies in; nil: the nearest band of the tariff
 	Served         bool
 }
 
@@ -73,6 +78,8 @@ type Quote struct {
 	TipPaise          Paise
 	RoundOffPaise     Paise
 	AmountPaise       Paise
+	Coupon            string     // whose discount it is; empty: none
+	CouponProblem     *ErrCoupon `json:"-"` // why the cart's coupon takes nothing off
 }
 
 // QuoteLine is one line of a bill. A line with a Problem costs nothing and cannot be bought.
@@ -91,6 +98,7 @@ type QuoteLine struct {
 	OptionsPricePaise Paise // of one piece
 	Qty               int
 	LineTotalPaise    Paise
+	DiscountPaise     Paise // its share of the bill's discount
 	Note              string
 	SeenPaise         Paise `json:"-"` // what one cost when it was added
 	Problem           error `json:"-"` // *ErrSoldOut, *ErrChoice or ErrNotFound
@@ -114,10 +122,10 @@ type QuoteOption struct {
 type QuoteTax struct {
 	TaxClass     string
 	TaxablePaise Paise
-	CGSTBP       BasisPoints
-	SGSTBP       BasisPoints
-	CGSTPaise    Paise
-	SGSTPaise    Paise
+	CGSTBP       BasisPoints `gorm:"column:cgst_bp"`
+	SGSTBP       BasisPoints `gorm:"column:sgst_bp"`
+	CGSTPaise    Paise       `gorm:"column:cgst_paise"`
+	SGSTPaise    Paise       `gorm:"column:sgst_paise"`
 }
 
 // LeastPayablePaise is Razorpay's least amount of an order in rupees (Docs-Aug "Create an Order"); orders_minimum_check holds it too.
@@ -136,9 +144,11 @@ func (q Quote) Digest() string {
 
 // PriceCart is the only place that computes a total. It is pure: no clock, no database. All sums are integer paise.
 //
-// Rules: a variant's price replaces the dish's, addons are added per piece; packaging is per order and per piece; delivery is the
-// nearest band that reaches; CGST and SGST are each computed on the taxable value of a tax class (lines and fees of that class),
-// half up to the paisa; the round-off makes whole rupees when the outlet rounds.
+// Rules: a variant's price replaces the dish's, addons are added per piece; a coupon takes off the dishes, spread over the lines in
+// proportion; packaging is per order and per piece; delivery is the nearest band that reaches, its minimum and its free delivery judged
+// before the discount; CGST and SGST are each computed on the taxable value of a tax class (lines less discount, and fees of that class),
+// half up to the paisa; the tip bears no tax; the round-off makes whole rupees when the outlet rounds. A coupon that takes nothing off
+// stops nothing: the bill says why.
 //
 // It always returns the bill as far as it can be told, and with it the first thing that stops it from being bought:
 // ErrEmptyCart, ErrOtherOutlet, a line's *ErrSoldOut, *ErrChoice or ErrNotFound, or *ErrDelivery.
@@ -164,10 +174,16 @@ func PriceCart(list PriceList, cart Cart, to Destination) (Quote, error) {
 			first = firstError(first, line.Problem)
 		} else {
 			q.SubtotalPaise += line.LineTotalPaise
-			taxable[line.TaxClass] += line.LineTotalPaise
 			pieces += line.Qty
 		}
 		q.Lines = append(q.Lines, line)
+	}
+
+	if list.Coupon != nil && pieces > 0 {
+		q.discount(*list.Coupon, list.ReadAt)
+	}
+	for _, line := range q.Lines {
+		taxable[line.TaxClass] += line.LineTotalPaise - line.DiscountPaise
 	}
 
 	if pieces > 0 {
@@ -178,6 +194,9 @@ func PriceCart(list PriceList, cart Cart, to Destination) (Quote, error) {
 		band, err := priceDelivery(list.Bands, to, &q)
 		first = firstError(first, err)
 		taxable[band.TaxClass] += q.DeliveryPaise
+	}
+	if pieces > 0 {
+		q.TipPaise = cart.TipPaise
 	}
 	if list.TaxMode == "regular" {
 		if err := q.tax(list.TaxRates, taxable); err != nil {
@@ -190,6 +209,37 @@ func PriceCart(list PriceList, cart Cart, to Destination) (Quote, error) {
 		q.AmountPaise += q.RoundOffPaise
 	}
 	return q, first
+}
+
+// discount takes the coupon off the dishes, each line bearing its part, so that tax is charged on what is left of each.
+func (q *Quote) discount(coupon Coupon, at time.Time) {
+	off, problem := coupon.Discount(q.SubtotalPaise, at)
+	if problem != nil {
+		q.CouponProblem = problem
+		return
+	}
+	// By tax class first, so that the tax does not depend on the order of the lines.
+	totals, lines := map[string]Paise{}, map[string][]int{}
+	for i, l := range q.Lines {
+		totals[l.TaxClass] += l.LineTotalPaise
+		lines[l.TaxClass] = append(lines[l.TaxClass], i)
+	}
+	classes := slices.Sorted(maps.Keys(totals))
+	over := make([]Paise, len(classes))
+	for n, class := range classes {
+		over[n] = totals[class]
+	}
+	for n, part := range spread(off, over) {
+		within := lines[classes[n]]
+		each := make([]Paise, len(within))
+		for k, i := range within {
+			each[k] = q.Lines[i].LineTotalPaise
+		}
+		for k, share := range spread(part, each) {
+			q.Lines[within[k]].DiscountPaise = share
+		}
+	}
+	q.DiscountPaise, q.Coupon = off, coupon.Code
 }
 
 func firstError(first, next error) error {
@@ -302,16 +352,21 @@ func worseMark(a, b string) string {
 	return a
 }
 
-// priceDelivery sets the quote's delivery fields from the nearest band that reaches the place.
+// priceDelivery sets the quote's delivery fields from the zone the place lies in, else from the nearest band that reaches it.
 func priceDelivery(bands []DeliveryBand, to Destination, q *Quote) (DeliveryBand, error) {
-	if to.DistanceMetres == nil {
+	if to.DistanceMetres == nil && to.Band == nil {
 		q.DeliveryKnown = false
 		if to.PIN != "" && !to.Served {
 			return DeliveryBand{}, &ErrDelivery{Why: "far", PIN: to.PIN}
 		}
 		return DeliveryBand{}, nil
 	}
-	at := slices.IndexFunc(bands, func(b DeliveryBand) bool { return *to.DistanceMetres <= b.UpToMetres })
+	at := 0
+	if to.Band != nil {
+		bands = []DeliveryBand{*to.Band}
+	} else {
+		at = slices.IndexFunc(bands, func(b DeliveryBand) bool { return *to.DistanceMetres <= b.UpToMetres })
+	}
 	if at < 0 || !to.Served {
 		q.DeliveryKnown = false
 		return DeliveryBand{}, &ErrDelivery{Why: "far", PIN: to.PIN}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -393,7 +394,7 @@ func TestAnyBillAddsUp(t *testing.T) {
 		mustAddUp(t, list, q)
 
 		lines := rapid.Permutation(cart.Lines).Draw(t, "other order")
-		shuffled, err := PriceCart(list, Cart{ID: cart.ID, OutletID: cart.OutletID, Lines: lines}, to)
+		shuffled, err := PriceCart(list, Cart{ID: cart.ID, OutletID: cart.OutletID, TipPaise: cart.TipPaise, Lines: lines}, to)
 		if err != nil || sumsOf(shuffled) != sumsOf(q) || !slices.Equal(shuffled.Taxes, q.Taxes) {
 			t.Fatalf("in another order the bill is %+v, %v, not %+v", sumsOf(shuffled), err, sumsOf(q))
 		}
@@ -471,7 +472,7 @@ type failer interface {
 // mustAddUp checks a bill against its own parts, and the halves of tax by exact fractions instead of the code's integers.
 func mustAddUp(t failer, list PriceList, q Quote) {
 	t.Helper()
-	var lines, taxable, cgst, sgst Paise
+	var lines, off, taxable, cgst, sgst Paise
 	for _, l := range q.Lines {
 		if l.Problem != nil {
 			continue
@@ -479,7 +480,10 @@ func mustAddUp(t failer, list PriceList, q Quote) {
 		if l.LineTotalPaise != (l.UnitPricePaise+l.OptionsPricePaise)*Paise(l.Qty) {
 			t.Errorf("line %s: %d ≠ (%d + %d) × %d", l.Name, l.LineTotalPaise, l.UnitPricePaise, l.OptionsPricePaise, l.Qty)
 		}
-		lines += l.LineTotalPaise
+		if l.DiscountPaise < 0 || l.DiscountPaise > l.LineTotalPaise {
+			t.Errorf("line %s: %d off %d", l.Name, l.DiscountPaise, l.LineTotalPaise)
+		}
+		lines, off = lines+l.LineTotalPaise, off+l.DiscountPaise
 	}
 	for _, tax := range q.Taxes {
 		if tax.CGSTPaise != halfUp(tax.TaxablePaise, tax.CGSTBP) || tax.SGSTPaise != halfUp(tax.TaxablePaise, tax.SGSTBP) {
@@ -494,12 +498,14 @@ func mustAddUp(t failer, list PriceList, q Quote) {
 	switch {
 	case lines != q.SubtotalPaise:
 		t.Errorf("lines sum to %d, subtotal %d", lines, q.SubtotalPaise)
+	case off != q.DiscountPaise, (off > 0) != (q.Coupon != ""):
+		t.Errorf("lines bear %d of a discount of %d by %q", off, q.DiscountPaise, q.Coupon)
 	case parts != q.AmountPaise:
 		t.Errorf("parts sum to %d, total %d", parts, q.AmountPaise)
 	case cgst != q.CGSTPaise || sgst != q.SGSTPaise:
 		t.Errorf("taxes sum to %d + %d, bill says %d + %d", cgst, sgst, q.CGSTPaise, q.SGSTPaise)
-	case list.TaxMode == "regular" && taxable != q.SubtotalPaise+q.PackagingPaise+q.DeliveryPaise:
-		t.Errorf("%d taxed of %d", taxable, q.SubtotalPaise+q.PackagingPaise+q.DeliveryPaise)
+	case list.TaxMode == "regular" && taxable != q.SubtotalPaise-q.DiscountPaise+q.PackagingPaise+q.DeliveryPaise:
+		t.Errorf("%d taxed of %d", taxable, q.SubtotalPaise-q.DiscountPaise+q.PackagingPaise+q.DeliveryPaise)
 	case list.TaxMode != "regular" && (len(q.Taxes) != 0 || q.CGSTPaise != 0 || q.SGSTPaise != 0):
 		t.Errorf("%s dealer charges tax", list.TaxMode)
 	case list.RoundsToRupee && q.AmountPaise%100 != 0, !list.RoundsToRupee && q.RoundOffPaise != 0, q.RoundOffPaise < -50, q.RoundOffPaise > 50:
@@ -549,7 +555,20 @@ func drawShop(t *rapid.T) (PriceList, Cart, Destination) {
 	free := Paise(price.Draw(t, "free above"))
 	list.Bands = []DeliveryBand{{UpToMetres: 5000, FeePaise: Paise(price.Draw(t, "fee")), FreeAbovePaise: &free, TaxClass: class.Draw(t, "delivery class")}}
 
-	cart := Cart{ID: 1, OutletID: 1}
+	list.ReadAt = time.Date(2026, 12, 1, 13, 0, 0, 0, time.UTC)
+	switch rapid.IntRange(0, 3).Draw(t, "coupon") {
+	case 1:
+		amount := Paise(rapid.Int64Range(1, 100_000).Draw(t, "amount off"))
+		list.Coupon = &Coupon{ID: 1, Code: "LESS", AmountPaise: &amount, PerPerson: 1, Active: true, MinimumPaise: Paise(price.Draw(t, "minimum"))}
+	case 2:
+		percent, most := BasisPoints(rapid.Int64Range(1, 10_000).Draw(t, "percent")), Paise(rapid.Int64Range(1, 100_000).Draw(t, "at most"))
+		list.Coupon = &Coupon{ID: 1, Code: "PART", PercentBP: &percent, AtMostPaise: &most, PerPerson: 1, Active: true}
+	case 3:
+		all := BasisPoints(10_000)
+		list.Coupon = &Coupon{ID: 1, Code: "ALL", PercentBP: &all, PerPerson: 1, Active: true}
+	}
+
+	cart := Cart{ID: 1, OutletID: 1, TipPaise: Paise(rapid.Int64Range(0, int64(MaxTipPaise)).Draw(t, "tip"))}
 	for id := int64(1); id <= int64(rapid.IntRange(1, 6).Draw(t, "dishes")); id++ {
 		item := dish(id, fmt.Sprintf("Dish %d", id), rapid.SampledFrom([]string{"veg", "egg", "nonveg"}).Draw(t, "mark"), Paise(price.Draw(t, "price")))
 		item.TaxClass = class.Draw(t, "class")

@@ -31,10 +31,10 @@ type Checkout struct {
 	Line1       string
 	Line2       string
 	PIN         string
-	LatitudeE6  *int // of the browser's location, where the customer gave it
-	LongitudeE6 *int
 	Directions  string
 	Note        string
+	BuyerGSTIN  string // may be empty
+	BuyerName   string
 	At          *time.Time // when the chosen time starts; nil: as soon as possible
 	SoonestBy   *time.Time // the end of what "as soon as possible" was shown to mean; only compared; nil: not said
 }
@@ -51,8 +51,9 @@ type Review struct {
 	Problem     error               // why it cannot be bought as it is; see models.PriceCart, and models.ErrClosed, ErrTimeGone
 }
 
-// Review prices a session's cart for a destination and a time that starts at at (nil: as soon as possible). The error is the shop's fault, never the customer's: that is Problem.
-func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin string, latitudeE6, longitudeE6 *int, at *time.Time) (Review, error) {
+// Review prices a session's cart for a destination and a time that starts at at (nil: as soon as possible). phone (E.164) is whose use of a
+// coupon counts, "" while it is not known. The error is the shop's fault, never the customer's: that is Problem.
+func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin, phone string, at *time.Time) (Review, error) {
 	var r Review
 	var err error
 	if r.Cart, err = c.store.FindCart(ctx, session); err != nil {
@@ -62,11 +63,11 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin s
 		r.Problem = models.ErrEmptyCart
 		return r, nil
 	}
-	offer, err := c.store.OfferFor(ctx, r.Cart, at)
+	offer, err := c.store.OfferFor(ctx, r.Cart, phone, at)
 	if err != nil {
 		return r, err
 	}
-	if r.Destination, err = c.store.FindDestination(ctx, r.Cart.OutletID, way, pin, latitudeE6, longitudeE6); err != nil {
+	if r.Destination, err = c.store.FindDestination(ctx, r.Cart.OutletID, way, pin, r.Cart.LatitudeE6, r.Cart.LongitudeE6); err != nil {
 		return r, err
 	}
 	r.Schedule, r.Opening = offer.Schedule, offer.Schedule.At(offer.ReadAt)
@@ -79,7 +80,7 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin s
 	case r.Problem != nil:
 	case noTime != nil:
 		r.Problem = noTime
-	case r.Quote.AmountPaise < models.LeastPayablePaise:
+	case r.Quote.AmountPaise > 0 && r.Quote.AmountPaise < models.LeastPayablePaise:
 		r.Problem = models.ErrTooSmall
 	}
 	return r, nil
@@ -110,10 +111,11 @@ func (in Checkout) waitsLonger(r Review) bool {
 }
 
 // PlaceOrder turns the session's cart into one order. The same key with the same details is the same order, in every answer and at
-// the price it was placed for; a paid one is returned whatever the details.
+// the price it was placed for; a paid one is returned whatever the details. An order of nothing to pay is paid at once, without the gateway.
 //
 // Errors: models.ErrKeyReused (another key than the session's, or the same with other items, options, outlet or address),
-// models.ErrBillChanged (priced differently from what was shown), models.ErrEmptyCart, ErrClosed, ErrTimeGone (not offered any more, or full), *ErrSoldOut, *ErrChoice, *ErrDelivery, ErrTooSmall.
+// models.ErrBillChanged (priced differently from what was shown), models.ErrEmptyCart, ErrClosed, ErrTimeGone (not offered any more, or full), *ErrSoldOut, *ErrChoice, *ErrDelivery,
+// *ErrCoupon (somebody was first), ErrTooSmall.
 // None of them has written anything, except that after ErrKeyReused the session has no key, so that the next review gets a new one.
 // Safe to repeat.
 func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, error) {
@@ -123,7 +125,7 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 	if _, err := uuid.Parse(in.CheckoutKey); err != nil {
 		return nil, fmt.Errorf("checkout key: %w", models.ErrBadInput)
 	}
-	review, err := c.Review(ctx, in.Session, in.Way, in.PIN, in.LatitudeE6, in.LongitudeE6, in.At)
+	review, err := c.Review(ctx, in.Session, in.Way, in.PIN, in.Phone, in.At)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +136,7 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 			return nil, err
 		}
 	}
-	if err == nil && (existing.PaidPaymentID != nil || existing.Status == models.OrderPending || isSuperseded(existing)) {
+	if err == nil && (existing.PaidAt != nil || existing.Status == models.OrderPending || isSuperseded(existing)) {
 		return c.sameOrder(ctx, in, existing, hash)
 	}
 	if err != nil && !errors.Is(err, models.ErrNotFound) {
@@ -170,6 +172,11 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 		hold := time.Duration(review.Schedule.Outlet.HoldMinutes) * time.Minute
 		if fresh, err = tx.CreateOrder(ctx, &order, hold, in.Session.ID, review.Cart.Version); err != nil {
 			return err
+		}
+		if fresh && order.Pays == "nothing" {
+			if err := tx.GrantOrder(ctx, &order); err != nil {
+				return err
+			}
 		}
 		models.FaultPoint("place.before_commit")
 		return nil
@@ -209,7 +216,7 @@ func isSuperseded(o models.Order) bool {
 
 // sameOrder answers a press of Pay whose key has an order already.
 func (c *Cashier) sameOrder(ctx context.Context, in Checkout, existing models.Order, hash []byte) (*models.Order, error) {
-	if existing.PaidPaymentID != nil {
+	if existing.PaidAt != nil {
 		return &existing, nil
 	}
 	if isSuperseded(existing) && string(existing.CheckoutHash) == string(hash) { // another press of this very button was first to order again
@@ -279,16 +286,19 @@ func (in Checkout) order(r Review, slot models.Slot, hash []byte, mode string) m
 		CartID: r.Cart.ID, CustomerID: *in.Session.CustomerID, CheckoutKey: in.CheckoutKey, CheckoutHash: hash, Mode: mode, Way: in.Way,
 		TaxMode: q.TaxMode, SubtotalPaise: q.SubtotalPaise, DiscountPaise: q.DiscountPaise, PackagingPaise: q.PackagingPaise, DeliveryPaise: q.DeliveryPaise,
 		CGSTPaise: q.CGSTPaise, SGSTPaise: q.SGSTPaise, TipPaise: q.TipPaise, RoundOffPaise: q.RoundOffPaise, AmountPaise: q.AmountPaise,
-		Name: in.Name, Phone: in.Phone, Email: in.Email, Note: in.Note,
+		Name: in.Name, Phone: in.Phone, Email: in.Email, Note: in.Note, BuyerGSTIN: in.BuyerGSTIN, BuyerName: in.BuyerName, Coupon: q.Coupon, Pays: "razorpay",
 		OutletName: outlet.Name, PrepMinutes: outlet.PrepMinutes, DeliveryMinutes: outlet.DeliveryMinutes,
 		PromisedFrom: &r.Time.From, PromisedTo: &r.Time.To, ASAP: in.At == nil, Time: r.Time,
+	}
+	if q.AmountPaise == 0 {
+		o.Pays = "nothing"
 	}
 	if in.Way == "delivery" {
 		o.Line1, o.Line2, o.PIN, o.Directions, o.DistanceMetres = in.Line1, in.Line2, in.PIN, in.Directions, q.DistanceMetres
 	}
 	for _, l := range q.Lines {
 		item := models.OrderItem{ItemID: l.ItemID, OptionIDs: l.OptionIDs, Name: l.Name, Mark: l.Mark, Art: l.Art, Tint: l.Tint, TaxClass: l.TaxClass,
-			UnitPricePaise: l.UnitPricePaise, OptionsPricePaise: l.OptionsPricePaise, Qty: l.Qty, LineTotalPaise: l.LineTotalPaise, Note: l.Note}
+			UnitPricePaise: l.UnitPricePaise, OptionsPricePaise: l.OptionsPricePaise, Qty: l.Qty, LineTotalPaise: l.LineTotalPaise, DiscountPaise: l.DiscountPaise, Note: l.Note}
 		for _, p := range l.Options {
 			item.Options = append(item.Options, models.OrderItemOption{OptionID: p.OptionID, GroupName: p.GroupName, Name: p.Name, Kind: p.Kind, PricePaise: p.PricePaise})
 		}

@@ -251,10 +251,11 @@ func TestPlaceOrder(t *testing.T) {
 		c := openShop(t, standin.Options{}).newCustomer().add("samosa", 1)
 		c.exec(`UPDATE delivery_bands SET fee_paise = 0, minimum_paise = 0`)
 		c.exec(`UPDATE packaging_fees SET per_order_paise = 0, per_piece_paise = 0`)
-		c.exec(`UPDATE items SET price_paise = 40 WHERE slug = 'samosa'`)
+		c.exec(`UPDATE items SET price_paise = 40 WHERE slug = 'samosa'; UPDATE outlets SET rounds_to_rupee = false`)
 		if _, err := c.cashier.PlaceOrder(t.Context(), c.checkout()); !errors.Is(err, models.ErrTooSmall) {
-			t.Errorf("₹0.42, rounded to nothing: %v", err)
+			t.Errorf("₹0.42: %v", err)
 		}
+		c.exec(`UPDATE outlets SET rounds_to_rupee = true`)
 		c.exec(`UPDATE items SET price_paise = 95 WHERE slug = 'samosa'`)
 		if o := c.place(); o.AmountPaise != 100 {
 			t.Errorf("placed for %d", o.AmountPaise)

@@ -742,7 +742,7 @@ func TestTheProgramAsItIsWritten(t *testing.T) {
 				return true
 			})
 		}
-		if paid != 1 {
+		if paid != 2 { // KeepPayment, and GrantOrder where nothing is to be paid
 			t.Errorf("%d places make an order paid", paid)
 		}
 	})

@@ -23,7 +23,7 @@ func (c *Cashier) CancelOrder(ctx context.Context, orderID int64, by, reason str
 
 // RequestRefund asks for a share of a paid order's money to go back, on a staff member's word; the order stays as it is. seen is what had
 // been reserved for refunds when that was decided, so the same form twice gives back once.
-// Errors: models.ErrBadMove when somebody was faster, models.ErrTooMuch, models.ErrNotFound, models.ErrBadInput.
+// Errors: models.ErrBadMove when somebody was faster, models.ErrTooMuch, models.ErrTooSmall, models.ErrNotFound, models.ErrBadInput.
 func (c *Cashier) RequestRefund(ctx context.Context, orderID int64, g models.Giving, seen models.Paise, reason string, staffID int64) (models.Refund, error) {
 	return c.store.RequestRefund(ctx, orderID, g, seen, models.StaffActor(staffID), reason, c.settings.RefundSpeed)
 }

@@ -169,6 +169,19 @@ func TestSendRefund(t *testing.T) {
 	})
 }
 
+// sharesAddUp fails the test unless the shares of each kept payment's refunds that count come to no more than its bill, part by part, and where
+// all of it goes back to exactly the bill.
+func (s *shop) sharesAddUp() {
+	s.t.Helper()
+	for _, part := range []string{"subtotal", "discount", "packaging", "delivery", "cgst", "sgst", "tip", "round_off"} {
+		column := part + "_paise"
+		if n := s.count(`SELECT count(*) FROM orders o JOIN payments p ON p.id = o.paid_payment_id, LATERAL (SELECT COALESCE(sum(` + column + `), 0)::bigint AS given FROM counted_shares WHERE payment_id = p.id) c
+			WHERE c.given > o.` + column + ` AND '` + part + `' <> 'round_off' OR p.refund_reserved_paise >= p.amount_paise - p.customer_fee_paise AND c.given <> o.` + column); n != 0 {
+			s.t.Errorf("of %d orders more or less %s was given back than was paid", n, part)
+		}
+	}
+}
+
 // label is what people see of an order's money.
 func (s *shop) label(o *models.Order) string {
 	s.t.Helper()

@@ -15,9 +15,10 @@ import (
 	"tiffin/razorpay/standin"
 )
 
-// The simulation: by seed, customers order, press twice, pay, fail, pay twice, cancel; staff cook and cancel; prices and stock change; the
-// gateway delays, refuses, does and drops, forgets to tell, tells twice and out of order. Then faults end, time passes, and the books are
-// checked. A failing seed repeats the same schedule: SIM_SEED=n go test -run Simulation ./payments.
+// The simulation: by seed, customers order, press twice, pay, fail, pay twice, cancel; staff cook, cancel, give parts back, here and in the
+// gateway's dashboard, and send failed refunds again; prices and stock change; the gateway delays, refuses, does and drops, forgets to tell,
+// tells twice and out of order, and banks return refunds. Then faults end, time passes, and the books are checked. A failing seed repeats the
+// same schedule: SIM_SEED=n go test -run Simulation ./payments.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	first, rounds := uint64(1), uint64(12)
@@ -73,6 +74,7 @@ func simulate(t *testing.T, seed uint64) {
 		do     func()
 	}{
 		{4, w.arrive}, {8, w.press}, {10, w.bank}, {6, w.report}, {10, w.tell}, {2, w.cancel}, {4, w.work}, {6, w.clock}, {5, w.sweeps}, {4, w.trouble}, {1, w.edit},
+		{3, w.giveBack}, {1, w.sendAgain}, {1, w.dashboard}, {1, w.bounce},
 	}
 	total := 0
 	for _, step := range steps {
@@ -91,13 +93,28 @@ func simulate(t *testing.T, seed uint64) {
 		}
 	}
 	s.gateway.ClearFaults()
+	for _, e := range s.gateway.Events() { // what was done outside and is told nowhere else
+		if e.RefundID != "" {
+			must(t, s.receive(t.Context(), e))
+		}
+	}
 	for range 3 { // a refund that waits an hour, fails or lags needs more than one look
 		s.heal()
+		w.sendAllAgain() // what waits for a person
 	}
+	s.heal()
 	books := s.gateway.Books()
-	if there, here := keptThere(books), s.count(`SELECT COALESCE(sum(amount_paise), 0)::bigint FROM orders WHERE status = 'paid'`); there != here {
-		t.Errorf("seed %d: the gateway holds %d paise, paid orders are worth %d", seed, there, here)
+	if there, here := keptThere(books), s.count(`SELECT COALESCE(sum(amount_paise), 0)::bigint FROM orders WHERE status = 'paid'`)-s.count(`SELECT COALESCE(sum(r.amount_paise), 0)::bigint
+		FROM refunds r JOIN orders o ON o.paid_payment_id = r.payment_id WHERE o.status = 'paid' AND r.status NOT IN ('failed', 'void')`); there != here {
+		t.Errorf("seed %d: the gateway holds %d paise, paid orders less what was given back of them are worth %d", seed, there, here)
 	}
+	for _, p := range books.Payments {
+		if there, here := s.refundedThere(p.ID), s.count(`SELECT COALESCE(sum(r.amount_paise), 0)::bigint FROM refunds r JOIN payments p ON p.id = r.payment_id
+			WHERE p.razorpay_payment_id = $1 AND r.status = 'processed'`, p.ID); p.Captured && there != here {
+			t.Errorf("seed %d: the gateway gave back %d paise of %s, our refunds say %d", seed, there, p.ID, here)
+		}
+	}
+	s.sharesAddUp()
 	for _, p := range books.Payments { // INV-7
 		if p.Captured && s.count(`SELECT count(*) FROM payments WHERE razorpay_payment_id = $1 AND disposition IS NOT NULL`, p.ID) != 1 {
 			t.Errorf("seed %d: captured %s is not decided here", seed, p.ID)
@@ -294,5 +311,102 @@ func (w *world) edit() {
 		w.exec(`UPDATE stock SET initial = initial + 1`)
 	default:
 		w.exec(`UPDATE outlets SET accepts_orders = NOT accepts_orders`)
+	}
+}
+
+// giveBack: staff give part of an order's money back: dishes, an amount, or the rest. Now and then the page is old, or the button is pressed
+// twice at once.
+func (w *world) giveBack() {
+	o, found := pick(w.rng, w.orders)
+	if !found {
+		return
+	}
+	ctx := w.t.Context()
+	g := []models.Giving{{}, {Pieces: map[int]int{1: 1}}, {AmountPaise: models.Paise(100 + w.rng.IntN(20000))}, {AmountPaise: models.Paise(100 + w.rng.IntN(20000))}}[w.rng.IntN(4)]
+	_, p, err := w.store.ShareOf(ctx, o.ID, g)
+	told := []error{models.ErrNotFound, models.ErrTooMuch, models.ErrTooSmall}
+	if w.only(err, told...) {
+		return
+	}
+	seen := p.RefundReservedPaise
+	switch w.rng.IntN(5) {
+	case 0:
+		_, err := w.cashier.RequestRefund(ctx, o.ID, g, seen+1, "Cold", w.cook.ID)
+		if !errors.Is(err, models.ErrBadMove) {
+			w.t.Errorf("from an old page: %v", err)
+		}
+	case 1:
+		done := 0
+		for _, err := range inParallel(2, func() error {
+			_, err := w.cashier.RequestRefund(ctx, o.ID, g, seen, "Cold", w.cook.ID)
+			return err
+		}) {
+			if !w.only(err, models.ErrBadMove) {
+				done++
+			}
+		}
+		if done != 1 {
+			w.t.Errorf("pressed twice: done %d times", done)
+		}
+	default:
+		_, err := w.cashier.RequestRefund(ctx, o.ID, g, seen, "Cold", w.cook.ID)
+		w.only(err)
+	}
+}
+
+// failed are the refunds that wait for a person.
+func (w *world) failed() (ids []string) {
+	rows, err := w.store.SQL().QueryContext(w.t.Context(), `SELECT id::text FROM refunds f WHERE status = 'failed' AND NOT EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of = f.id) ORDER BY id`)
+	must(w.t, err)
+	defer func() { must(w.t, rows.Close()) }()
+	for rows.Next() {
+		var id string
+		must(w.t, rows.Scan(&id))
+		ids = append(ids, id)
+	}
+	must(w.t, rows.Err())
+	return ids
+}
+
+// sendAgain: staff send one refund again that failed.
+func (w *world) sendAgain() {
+	if id, found := pick(w.rng, w.failed()); found {
+		w.only(w.cashier.RetryRefund(w.t.Context(), id, w.cook.ID))
+		if err := w.cashier.RetryRefund(w.t.Context(), id, w.cook.ID); !errors.Is(err, models.ErrBadMove) {
+			w.t.Errorf("sent again twice: %v", err)
+		}
+	}
+}
+
+func (w *world) sendAllAgain() {
+	for _, id := range w.failed() {
+		w.only(w.cashier.RetryRefund(w.t.Context(), id, w.cook.ID))
+	}
+}
+
+// dashboard: somebody gives money back outside the shop. What stays is nothing, or enough for the gateway to give back.
+func (w *world) dashboard() {
+	p, found := pick(w.rng, w.paymentsIn("captured"))
+	if !found {
+		return
+	}
+	amount := int64(100 + w.rng.IntN(30000))
+	if left := p.AmountPaise - p.AmountRefundedPaise; left-amount < 100 {
+		amount = 0
+	}
+	_, _ = w.gateway.RefundOutside(p.ID, amount)
+}
+
+// bounce: a bank returns a refund that was on its way, or settled; of the latter only its webhook tells.
+func (w *world) bounce() {
+	r, found := pick(w.rng, w.gateway.Books().Refunds)
+	if !found || r.Status == "failed" || r.Auto {
+		return
+	}
+	must(w.t, w.gateway.FailRefund(r.ID))
+	for _, e := range w.gateway.Events() {
+		if e.RefundID == r.ID && e.Name == "refund.failed" && r.Status == "processed" {
+			_ = w.receive(w.t.Context(), e) // a silent gateway leaves it for the sweep
+		}
 	}
 }

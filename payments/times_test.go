@@ -20,7 +20,7 @@ func (in Checkout) at(p models.PromisedTime) Checkout {
 // times is what is offered to this customer's cart now.
 func (c *customer) times() models.Times {
 	c.t.Helper()
-	review, err := c.cashier.Review(c.t.Context(), c.session, "delivery", "560038", nil, nil, nil)
+	review, err := c.cashier.Review(c.t.Context(), c.session, "delivery", "560038", "", nil)
 	must(c.t, err)
 	return review.Times
 }

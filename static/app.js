@@ -173,6 +173,12 @@ if ($('#pay-options')) {
 // No gateway order yet: ask again for the customer.
 if ($('#prepare')) setTimeout(() => $('#prepare').requestSubmit(), 2000);
 
+// Where the browser is, for the distance: only when asked to, and the bill follows.
+on('click', e => {
+  const b = e.target.closest('[data-locate]');
+  if (b) navigator.geolocation.getCurrentPosition(({ coords: c }) => { $('#place').value = c.latitude.toFixed(6) + ',' + c.longitude.toFixed(6); htmx.trigger(b, 'located'); }, () => say('Your location could not be read.'));
+});
+
 // A field that is left with something that cannot be right says so at once, never while typing; a mended one falls silent.
 const judge = (i, loud) => {
   const err = document.getElementById('error-' + i.id), bad = i.value !== '' && !i.checkValidity();
@@ -183,3 +189,6 @@ const judge = (i, loud) => {
 };
 on('focusout', e => { if (e.target.dataset?.hint) judge(e.target, true); });
 on('input', e => { if (e.target.matches('[aria-invalid]')) judge(e.target, false); });
+
+if ($('#offline')) setInterval(() => fetch('/healthz').then(a => a.ok && location.reload()).catch(() => {}), 3000);
+navigator.serviceWorker?.register('/sw.js').catch(() => {});

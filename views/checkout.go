@@ -138,8 +138,8 @@ func compare(was, now models.Quote) []string {
 	for _, fee := range []struct {
 		name     string
 		was, now models.Paise
-	}{{"Packing", was.PackagingPaise, now.PackagingPaise}, {"Delivery", was.DeliveryPaise, now.DeliveryPaise}, {"CGST", was.CGSTPaise, now.CGSTPaise},
-		{"SGST", was.SGSTPaise, now.SGSTPaise}, {"The total", was.AmountPaise, now.AmountPaise}} {
+	}{{"The discount", was.DiscountPaise, now.DiscountPaise}, {"Packing", was.PackagingPaise, now.PackagingPaise}, {"Delivery", was.DeliveryPaise, now.DeliveryPaise}, {"CGST", was.CGSTPaise, now.CGSTPaise},
+		{"SGST", was.SGSTPaise, now.SGSTPaise}, {"The tip", was.TipPaise, now.TipPaise}, {"The total", was.AmountPaise, now.AmountPaise}} {
 		if fee.was != fee.now {
 			said = append(said, fee.name+" is now "+Rupees(fee.now)+" (was "+Rupees(fee.was)+").")
 		}
@@ -183,6 +183,9 @@ func payLabel(v CheckoutView) string {
 	}
 	if low := deliveryProblem(v, "minimum"); low != nil {
 		return "Add " + ShortRupees(low.ShortPaise) + " more for delivery"
+	}
+	if v.Quote.AmountPaise == 0 {
+		return "Place the order, nothing to pay"
 	}
 	return "Pay " + Rupees(v.Quote.AmountPaise)
 }

@@ -13,12 +13,12 @@ import (
 func TestBillOrder(t *testing.T) {
 	metres := 3200
 	q := models.Quote{Way: "delivery", DeliveryKnown: true, TaxMode: "regular", DistanceMetres: &metres, SubtotalPaise: 123400, DiscountPaise: 10000, PackagingPaise: 2000,
-		DeliveryWasPaise: 3900, CGSTPaise: 2885, SGSTPaise: 2885, TipPaise: 2000, RoundOffPaise: -30, AmountPaise: 123140, Taxes: []models.QuoteTax{{CGSTBP: 250, SGSTBP: 250}}}
+		DeliveryWasPaise: 3900, CGSTPaise: 2885, SGSTPaise: 2885, TipPaise: 2000, RoundOffPaise: -30, AmountPaise: 123140, Coupon: "KESAR100", Taxes: []models.QuoteTax{{CGSTBP: 250, SGSTBP: 250}}}
 	var got []string
 	for _, l := range quoteBill(q) {
 		got = append(got, strings.Join(strings.Fields(l.label+" "+l.was+" "+l.amount), " "))
 	}
-	want := "Item total ₹1,234.00|Discount −₹100.00|Packing ₹20.00|Delivery, 3.2 km ₹39 Free|CGST 2.5% ₹28.85|SGST 2.5% ₹28.85|Tip ₹20.00|Round-off −₹0.30|To pay ₹1,231.40"
+	want := "Item total ₹1,234.00|Coupon KESAR100 −₹100.00|Packing ₹20.00|Delivery, 3.2 km ₹39 Free|CGST 2.5% ₹28.85|SGST 2.5% ₹28.85|Tip ₹20.00|Round-off −₹0.30|To pay ₹1,231.40"
 	if strings.Join(got, "|") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
 	}
@@ -80,7 +80,7 @@ func TestCheckoutFields(t *testing.T) {
 			sent[attr(n, "name")] = true
 		}
 	}
-	for _, name := range []string{"_csrf", "phone", "name", "email", "way", "line1", "line2", "pin", "directions", "note", "checkout_key", "review", "time", "soonest_by"} {
+	for _, name := range []string{"_csrf", "phone", "name", "email", "way", "line1", "line2", "pin", "directions", "note", "coupon", "tip", "gstin", "buyer_name", "checkout_key", "review", "time", "soonest_by"} {
 		if !sent[name] {
 			t.Errorf("the form does not send %s", name)
 		}
@@ -209,5 +209,27 @@ func TestCheckoutUpdateLeavesTheFormAlone(t *testing.T) {
 	}
 	if attr(line, "hx-include") != "#checkout [name=way]:checked, #pin, #time" {
 		t.Errorf("hx-include=%q", attr(line, "hx-include"))
+	}
+}
+
+// C029: Enter in any field of the form presses its first button, in the order of the page: that is Apply, which shows the bill and pays nothing.
+func TestEnterPaysNothing(t *testing.T) {
+	root := parse(t, render(t, CheckoutPage(sampleCheckoutView())))
+	buttons := all(root, func(n *html.Node) bool {
+		if n.Data != "button" || attr(n, "type") != "" && attr(n, "type") != "submit" {
+			return false
+		}
+		if form := attr(n, "form"); form != "" {
+			return form == "checkout"
+		}
+		for _, up := range ancestors(n) {
+			if up.Data == "form" {
+				return attr(up, "id") == "checkout"
+			}
+		}
+		return false
+	})
+	if len(buttons) < 2 || attr(buttons[0], "formaction") != "/checkout/extras" {
+		t.Errorf("the first of %d buttons goes to %q", len(buttons), attr(buttons[0], "formaction"))
 	}
 }

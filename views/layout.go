@@ -118,7 +118,7 @@ func quoteBill(q models.Quote) []billLine {
 	b := sums{
 		subtotal: q.SubtotalPaise, discount: q.DiscountPaise, packaging: q.PackagingPaise, delivery: q.DeliveryPaise, deliveryWas: q.DeliveryWasPaise,
 		cgst: q.CGSTPaise, sgst: q.SGSTPaise, tip: q.TipPaise, roundOff: q.RoundOffPaise, amount: q.AmountPaise,
-		delivers: q.Way == "delivery", deliveryKnown: q.DeliveryKnown, metres: q.DistanceMetres, taxed: q.TaxMode == "regular",
+		coupon: q.Coupon, delivers: q.Way == "delivery", deliveryKnown: q.DeliveryKnown, metres: q.DistanceMetres, taxed: q.TaxMode == "regular",
 	}
 	for _, t := range q.Taxes {
 		b.cgstRates, b.sgstRates = append(b.cgstRates, t.CGSTBP), append(b.sgstRates, t.SGSTBP)
@@ -131,7 +131,7 @@ func orderBill(o models.Order, last string) []billLine {
 	b := sums{
 		subtotal: o.SubtotalPaise, discount: o.DiscountPaise, packaging: o.PackagingPaise, delivery: o.DeliveryPaise,
 		cgst: o.CGSTPaise, sgst: o.SGSTPaise, tip: o.TipPaise, roundOff: o.RoundOffPaise, amount: o.AmountPaise,
-		delivers: o.Way == "delivery", deliveryKnown: true, metres: o.DistanceMetres, taxed: o.TaxMode == "regular",
+		coupon: o.Coupon, delivers: o.Way == "delivery", deliveryKnown: true, metres: o.DistanceMetres, taxed: o.TaxMode == "regular",
 	}
 	for _, t := range o.Taxes {
 		b.cgstRates, b.sgstRates = append(b.cgstRates, t.CGSTBP), append(b.sgstRates, t.SGSTBP)
@@ -142,6 +142,7 @@ func orderBill(o models.Order, last string) []billLine {
 type sums struct {
 	subtotal, discount, packaging, delivery, deliveryWas, cgst, sgst, tip, roundOff, amount models.Paise
 	delivers, deliveryKnown, taxed                                                          bool
+	coupon                                                                                  string
 	metres                                                                                  *int
 	cgstRates, sgstRates                                                                    []models.BasisPoints
 }
@@ -149,7 +150,7 @@ type sums struct {
 func (b sums) lines(last string) []billLine {
 	lines := []billLine{{key: "items", label: "Item total", amount: Rupees(b.subtotal)}}
 	if b.discount > 0 {
-		lines = append(lines, billLine{key: "discount", label: "Discount", amount: Rupees(-b.discount), off: true})
+		lines = append(lines, billLine{key: "discount", label: "Coupon " + b.coupon, amount: Rupees(-b.discount), off: true})
 	}
 	if b.packaging > 0 {
 		lines = append(lines, billLine{key: "packing", label: "Packing", amount: Rupees(b.packaging)})

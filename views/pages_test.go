@@ -50,6 +50,7 @@ func samplePages() map[string]templ.Component {
 		"cart":                  CartPage(sampleCartView("cart")),
 		"cart_empty":            CartPage(emptyCart),
 		"checkout":              CheckoutPage(sampleCheckoutView()),
+		"checkout_extras":       CheckoutPage(sampleExtrasView()),
 		"checkout_empty":        CheckoutPage(emptyCheckout),
 		"checkout_refused":      CheckoutPage(refused),
 		"checkout_changed":      CheckoutPage(changed),
@@ -61,6 +62,13 @@ func samplePages() map[string]templ.Component {
 		"staff_attention":       StaffAttentionPage(sampleAttentionView()),
 		"staff_attention_empty": StaffAttentionPage(StaffAttentionView{Page: samplePage("")}),
 		"staff_timeline":        StaffTimelinePage(sampleTimelineView()),
+		"offline":               OfflinePage(OutletsView{Page: Page{Title: "No connection", MenuURL: "/", Now: evening}, Outlets: []OutletCard{{Outlet: sampleOutlet()}}}),
+		"policy_refunds":        PolicyPage(samplePolicyView("refunds")),
+		"policy_delivery":       PolicyPage(samplePolicyView("delivery")),
+		"policy_privacy":        PolicyPage(samplePolicyView("privacy")),
+		"policy_terms":          PolicyPage(samplePolicyView("terms")),
+		"policy_contact":        PolicyPage(samplePolicyView("contact")),
+		"staff_outlet":          StaffOutletPage(sampleStaffOutletView()),
 		"error":                 ErrorPage(ErrorView{Page: samplePage("Not here"), Status: 404, Sentence: "We could not find that page.", RequestID: "7c1f"}),
 	}
 	for _, state := range []string{PayPreparing, PayReady, PayClosed, PayFailed, PayUnavailable} {
@@ -329,7 +337,7 @@ func TestPolicy(t *testing.T) {
 					t.Errorf("%s: hx-trigger %q needs eval", name, a.Val)
 				}
 			}
-			if n.Data == "style" || (n.Data == "script" && !has(n, "src") && attr(n, "type") != "application/json") {
+			if n.Data == "style" || (n.Data == "script" && !has(n, "src") && attr(n, "type") != "application/json" && attr(n, "type") != "application/ld+json") {
 				t.Errorf("%s: inline <%s>", name, n.Data)
 			}
 		}

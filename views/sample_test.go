@@ -14,7 +14,7 @@ var evening = time.Date(2026, 11, 30, 19, 45, 0, 0, india)
 func sampleOutlet() models.Outlet {
 	return models.Outlet{
 		ID: 1, Slug: "kesar-kitchen", Name: "Kesar Kitchen", Tagline: "Charcoal, copper and slow curries in Indiranagar", LegalName: "Kesar Kitchen Foods LLP",
-		Address: "12, 100 Feet Road, Indiranagar, Bengaluru", PIN: "560038", Phone: "+918012345678", GSTIN: "29ABCDE1234F1Z5", FSSAI: "10020043001234",
+		Address: "12, 100 Feet Road, Indiranagar, Bengaluru", PIN: "560038", Phone: "+918012345678", Email: "hello@kesarkitchen.example", GrievanceName: "Meera Iyer, manager", GrievanceContact: "care@kesarkitchen.example", GSTIN: "29ABCDE1234F1Z5", FSSAI: "10020043001234",
 		TaxMode: "regular", RoundsToRupee: true, AcceptsOrders: true, OffersDelivery: true, OffersPickup: true,
 		PrepMinutes: 20, DeliveryMinutes: 20, LastOrderMinutes: 15, HoldMinutes: 15, Active: true,
 	}
@@ -235,6 +235,21 @@ func forLater(o *models.Order) {
 	o.PromisedFrom, o.PromisedTo = at(24*60), at(24*60+15)
 }
 
+// sampleExtrasView is a checkout with coupon, tip and tax number.
+func sampleExtrasView() CheckoutView {
+	v, prices, cart, metres, amount := sampleCheckoutView(), samplePrices(), sampleCart(), 3200, models.Paise(100_00)
+	prices.Coupon = &models.Coupon{ID: 1, Code: "KESAR100", AmountPaise: &amount, PerPerson: 1, Active: true}
+	cart.TipPaise = 20_00
+	q, err := models.PriceCart(prices, cart, models.Destination{Way: "delivery", PIN: "560038", DistanceMetres: &metres, Served: true})
+	if err != nil {
+		panic(err)
+	}
+	v.Quote, v.Review, v.Located = q, q.Digest(), true
+	v.Page.Outlet.LatitudeE6, v.Page.Outlet.LongitudeE6 = ptr(12_971_900), ptr(77_641_200)
+	v.Form.Coupon, v.Form.Tip, v.Form.GSTIN, v.Form.BuyerName = "KESAR100", "20", "29ABCDE1234F1ZW", "Lake View Traders"
+	return v
+}
+
 func sampleOrder() models.Order {
 	metres := 3200
 	q := sampleQuote(models.Destination{Way: "delivery", PIN: "560038", DistanceMetres: &metres, Served: true})
@@ -391,6 +406,18 @@ func sampleAttentionView() StaffAttentionView {
 		}
 		v.Tasks = append(v.Tasks, t)
 	}
+	return v
+}
+
+func samplePolicyView(name string) PolicyView {
+	return PolicyView{Page: samplePage(PolicyTitle(name)), Name: name, List: samplePrices(), Pins: 19}
+}
+
+// sampleStaffOutletView is the form with one thing missing and one that is wrong.
+func sampleStaffOutletView() StaffOutletView {
+	o := sampleOutlet()
+	v := StaffOutletView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "owner"}, Missing: []string{"email"}, Errors: map[string]string{"fssai": "An FSSAI number has 14 digits."},
+		Form: models.Contacts{LegalName: o.LegalName, Address: o.Address, PIN: o.PIN, Phone: o.Phone, FSSAI: "123", GSTIN: o.GSTIN, GrievanceName: o.GrievanceName, GrievanceContact: o.GrievanceContact}}
 	return v
 }
 

@@ -35,6 +35,8 @@ func AttentionTitle(kind string) string {
 		return "A webhook event came twice with different contents"
 	case models.TaskUnmapped:
 		return "Money with this shop's marks fits no order"
+	case models.TaskIncomplete:
+		return "Customers are not told all they have to be"
 	case models.TaskClaimRejected:
 		return "Razorpay refuses to start a payment"
 	case models.TaskStaleClaim:
@@ -136,6 +138,8 @@ func actionOf(t models.Task) attentionAction {
 		if t.OrderID != nil {
 			return attentionAction{"See the evidence", staffOrderURL(*t.OrderID) + "/timeline", false}
 		}
+	case models.TaskIncomplete:
+		return attentionAction{"Fill it in", "/staff/outlet", false}
 	case models.TaskRefundFailed:
 		return attentionAction{"Send the refund again", task + "/retry", true}
 	case models.TaskOverdue, models.TaskStaleClaim:

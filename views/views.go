@@ -65,6 +65,7 @@ type Page struct {
 	Title    string        // of the tab, before the outlet's name
 	Outlet   models.Outlet // zero where no outlet is known (the list of outlets, some errors)
 	MenuURL  string        // "/" while there is one outlet, else "/outlets/{slug}"
+	Origin   string        // of the shop, without a slash at the end, for what other sites show of it; empty: nothing
 	CSRF     string        // of this session
 	TestMode bool          // the gateway key is a test key
 	Theme    string        // light, dark, or empty: as the system has it
@@ -129,6 +130,7 @@ type CheckoutView struct {
 	Opening     models.Opening
 	Times       models.Times
 	Form        CheckoutFields
+	Located     bool              // the browser's location is known
 	Errors      map[string]string // by field name, for people
 	Changed     string            // "": first look; "bill": ErrBillChanged; "details": ErrKeyReused; "time": ErrTimeGone
 	Was         *models.Quote     // the bill as it was shown, if it is known
@@ -140,6 +142,7 @@ type CheckoutView struct {
 type CheckoutFields struct {
 	Phone, Name, Email, Way, Line1, Line2, PIN, Directions, Note string
 	Time                                                         string // unix time at which the chosen one starts; empty: as soon as possible
+	Coupon, Tip, TipOther, GSTIN, BuyerName                      string // Tip: whole rupees, or other
 }
 
 // PayView is the page between review and order. State is one of the Pay… constants.

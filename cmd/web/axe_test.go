@@ -476,6 +476,7 @@ func TestBrowserMenuKeepsItsBudget(t *testing.T) {
 	w := newMarket(t)
 	base := w.shop()
 	b := browse(t, "the customer", base, phone)
+	send(b, network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true}) // what passes through it is not counted
 	b.open("/")
 	b.until("the fonts", `document.fonts.status === 'loaded'`)
 	w.wait("every answer is in", func() bool { return !slices.ContainsFunc(b.asked(base), func(r seenRequest) bool { return !r.over }) })

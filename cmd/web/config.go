@@ -54,7 +54,7 @@ func readConfig(getenv func(string) string) (Config, error) {
 		Payments: payments.Settings{
 			KeyID: get("RAZORPAY_KEY_ID", ""), KeySecret: get("RAZORPAY_KEY_SECRET", ""), WebhookSecret: get("RAZORPAY_WEBHOOK_SECRET", ""),
 			WebhookSecretPrevious: get("RAZORPAY_WEBHOOK_SECRET_PREVIOUS", ""), AccountID: get("RAZORPAY_ACCOUNT_ID", ""),
-			RefundSpeed: "normal", SweepPause: sweepPause,
+			RefundSpeed: get("RAZORPAY_REFUND_SPEED", "normal"), SweepPause: sweepPause,
 		},
 	}
 	c.Proxies = strings.FieldsFunc(get("TRUSTED_PROXIES", ""), func(r rune) bool { return r == ',' || r == ' ' })
@@ -78,6 +78,7 @@ func readConfig(getenv func(string) string) (Config, error) {
 	fault(p.WebhookSecret == "", "RAZORPAY_WEBHOOK_SECRET is missing: without it anybody could sign webhooks")
 	fault(p.WebhookSecret != "" && p.WebhookSecret == p.KeySecret, "RAZORPAY_WEBHOOK_SECRET must not be the key's secret")
 	fault(p.AccountID != "" && !strings.HasPrefix(p.AccountID, "acc_"), "RAZORPAY_ACCOUNT_ID is not acc_…")
+	fault(p.RefundSpeed != "normal" && p.RefundSpeed != "optimum", "RAZORPAY_REFUND_SPEED is not normal or optimum")
 	fault(!isWebURL(c.APIURL), "RAZORPAY_API_URL is not http(s)://host without a path")
 	fault(!isScriptURL(c.CheckoutURL), "RAZORPAY_CHECKOUT_URL is not the http(s) address of a script")
 	if p.Mode() == "live" {

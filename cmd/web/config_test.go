@@ -35,6 +35,14 @@ func TestReadConfig(t *testing.T) {
 			}
 		}
 	})
+	t.Run("refunds go at normal speed unless it is said otherwise", func(t *testing.T) {
+		for set, want := range map[string]string{"": "normal", "normal": "normal", " optimum ": "optimum"} {
+			c, err := readConfig(settings(map[string]string{"RAZORPAY_REFUND_SPEED": set}))
+			if err != nil || c.Payments.RefundSpeed != want {
+				t.Errorf("%q: speed %q, %v", set, c.Payments.RefundSpeed, err)
+			}
+		}
+	})
 	live := map[string]string{"RAZORPAY_KEY_ID": "rzp_live_abcdefgh"}
 	for name, c := range map[string]struct {
 		change map[string]string
@@ -53,6 +61,7 @@ func TestReadConfig(t *testing.T) {
 		"metrics on the public address":       {map[string]string{"LISTEN_ADDR": ":80", "METRICS_ADDR": ":80"}, "METRICS_ADDR"},
 		"a proxy that is no address":          {map[string]string{"TRUSTED_PROXIES": "10.0.0.0/8, nginx"}, "TRUSTED_PROXIES"},
 		"proxies":                             {map[string]string{"TRUSTED_PROXIES": "10.0.0.0/8, ::1"}, ""},
+		"a speed that is none":                {map[string]string{"RAZORPAY_REFUND_SPEED": "instant"}, "RAZORPAY_REFUND_SPEED"},
 		"an account that is none":             {map[string]string{"RAZORPAY_ACCOUNT_ID": "merchant"}, "RAZORPAY_ACCOUNT_ID"},
 	} {
 		t.Run(name, func(t *testing.T) {
