@@ -33,6 +33,7 @@ func (a *App) staffTable() []staffRoute {
 		{get, "/staff/orders/:id/timeline", false, nil, a.showTimeline},
 		{get, "/staff/orders/:id/timeline.json", false, nil, a.downloadTimeline},
 		{post, "/staff/orders/:id/move", true, nil, a.moveTicket},
+		{post, "/staff/orders/:id/late", true, nil, a.runLate},
 		{get, "/staff/orders/:id/cancel", false, mayRefund, a.showCancel},
 		{post, "/staff/orders/:id/cancel", true, mayRefund, a.cancelByStaff},
 		{get, "/staff/orders/:id/refund", false, mayRefund, a.showRefund},

@@ -168,7 +168,7 @@ func (o *office) order() (*models.Order, string) {
 	session, err = o.store.FindSession(o.t.Context(), token)
 	must(o.t, err)
 	in := payments.Checkout{Session: session, CheckoutKey: key, Way: "delivery", Name: "Ananya Rao", Phone: "+919845012345", Email: "ananya@example.in", Line1: "Flat 302", PIN: "560038"}
-	review, err := o.cashier.Review(o.t.Context(), session, in.Way, in.PIN, in.Phone)
+	review, err := o.cashier.Review(o.t.Context(), session, in.Way, in.PIN, in.Phone, nil)
 	must(o.t, err)
 	in.Review = review.Quote.Digest()
 	placed, err := o.cashier.PlaceOrder(o.t.Context(), in)
