@@ -35,6 +35,9 @@ type ErrSoldOut struct {
 	ItemID int64
 	Name   string
 	Left   int // how many are left today; 0 when it is off
+
+	NotServed bool       // it is off because it is served at other times
+	BackAt    *time.Time // when it can be had again; nil: nobody knows
 }
 
 func (e *ErrSoldOut) Error() string { return fmt.Sprintf("%s is sold out", e.Name) }
