@@ -38,6 +38,13 @@ func (a *App) staffTable() []staffRoute {
 
 		{get, "/staff/menu", false, nil, a.showStaffMenu},
 		{post, "/staff/menu/:id", true, nil, a.switchDish},
+		{get, "/staff/menu/:id", false, mayEdit, a.showDishEdit},
+		{post, "/staff/menu/:id/facts", true, mayEdit, a.editFacts},
+		{post, "/staff/menu/:id/choice", true, mayEdit, a.editChoice},
+		{post, "/staff/menu/:id/window", true, mayEdit, a.editWindow},
+		{post, "/staff/menu/:id/special", true, mayEdit, a.editSpecial},
+		{post, "/staff/menu/:id/part", true, mayEdit, a.editPart},
+		{post, photoPath, true, mayEdit, a.editPhoto},
 
 		{get, "/staff/attention", false, nil, a.showAttention},
 		{post, "/staff/attention/:id/close", true, mayRefund, a.closeTask},
@@ -67,6 +74,9 @@ func (a *App) staffRoutes(r fiber.Router) {
 
 // Whose business something is.
 func mayRefund(m models.Staff) bool { return m.MayRefund() }
+
+// mayEdit is an owner or a manager: the cooks switch dishes off, they do not price them.
+func mayEdit(m models.Staff) bool { return m.MayRefund() }
 
 // ownsAll is an owner without an outlet: the job queue is every outlet's, and its buttons stop refunds.
 func ownsAll(m models.Staff) bool { return m.Role == "owner" && m.OutletID == nil }
