@@ -320,7 +320,7 @@ func TestStockOfChoicesAndCombos(t *testing.T) {
 	}); err != nil || stock() != "tikka/Half/5/0/4 jamun/3/0/2" {
 		t.Errorf("committed: %s, %v", stock(), err)
 	}
-	if n := mustRead[int](t, s, `SELECT count(*) FROM broken_invariants WHERE invariant IN ('INV-35', 'INV-36')`); n != 0 {
+	if n := mustRead[int](t, s, `SELECT count(*) FROM broken_invariants WHERE inv IN ('INV-35', 'INV-36')`); n != 0 {
 		t.Errorf("%d invariants of stock are broken", n)
 	}
 

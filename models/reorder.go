@@ -30,6 +30,9 @@ func Reorder(list PriceList, old Order) (lines []ReorderLine) {
 		taken := maps.Clone(wanted)
 		priced := priceLine(list, try, taken)
 		var sold *ErrSoldOut
+		if now, known := list.Items[item.ItemID]; known && now.ArchivedAt != nil {
+			priced.Problem = ErrNotFound
+		}
 		if line.Problem = priced.Problem; errors.As(priced.Problem, &sold) && sold.Left > 0 && sold.Left < try.Qty {
 			try.Qty, taken = sold.Left, maps.Clone(wanted)
 			priced = priceLine(list, try, taken)
