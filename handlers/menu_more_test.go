@@ -98,7 +98,7 @@ func TestWindowIsEnforced(t *testing.T) {
 	form := b.review()
 	s.exec(`UPDATE menu_windows SET opens_minute = 1140, closes_minute = 1320`) // 7 to 10 in the evening; it is noon
 	b.get("/?filter=1&q=lemon+rice").is(200).shows("sold-out", "Not served now").shows("sold-out", "Back at 7 pm")
-	b.post("/cart", url.Values{"item": {s.anyID("lemon-rice")}, "set": {"2"}}).is(409)
+	b.post("/cart", url.Values{"item": {s.anyID("lemon-rice")}, "set": {"3"}}).is(409)
 	b.get("/cart").is(200).shows("cart-line", "Lemon Rice is not served now")
 	if placed := b.post("/checkout", form); placed.status == 303 || s.count(`SELECT count(*) FROM orders`) != 0 {
 		t.Errorf("placed outside the window: %d", placed.status)
@@ -172,7 +172,7 @@ func TestStaffEditADish(t *testing.T) {
 	k := openKitchen(t, nil)
 	b := k.signedIn(k.staff("owner", "Owner", "owner", 0))
 	dal := k.dish("dal-makhani").ID
-	at := fmt.Sprintf("/staff/menu/%d", dal)
+	at := fmt.Sprintf("/staff/dishes/%d", dal)
 	b.get("/staff/menu").is(200).says("edit-dish", "Edit")
 	b.get(at).is(200)
 	b.post(at+"/facts", "aliases", "Kaali Dal\n मां की दाल ,kaali dal", "jain", "1", "allergen", "milk", "portion", "Serves 2", "calories", "520", "limit", "9", "spice", "1").is(303)
@@ -196,7 +196,7 @@ func TestStaffEditADish(t *testing.T) {
 	}
 	b.post(at+"/special", "rupees", "1", "starts", "2020-01-02T00:00", "ends", "2020-01-01T00:00").is(422)
 	roti := k.dish("roti").ID // a part of the thali, so nothing is a part of it
-	b.post(fmt.Sprintf("/staff/menu/%d/part", roti), "part", fmt.Sprint(dal), "qty", "1").is(422)
+	b.post(fmt.Sprintf("/staff/dishes/%d/part", roti), "part", fmt.Sprint(dal), "qty", "1").is(422)
 	b.post(at+"/part", "part", fmt.Sprint(k.dish("roti").ID), "qty", "2").is(303)
 	if parts := k.dish("dal-makhani").Parts; len(parts) != 1 || parts[0].Qty != 2 {
 		t.Errorf("parts %+v", parts)
@@ -214,7 +214,7 @@ func TestPhotoUpload(t *testing.T) {
 	t.Parallel()
 	k := openKitchen(t, nil)
 	b := k.signedIn(k.staff("owner", "Owner", "owner", 0))
-	at := fmt.Sprintf("/staff/menu/%d/photo", k.dish("dal-makhani").ID)
+	at := fmt.Sprintf("/staff/dishes/%d/photo", k.dish("dal-makhani").ID)
 	send := func(photo []byte, fields ...string) answer {
 		t.Helper()
 		var body bytes.Buffer

@@ -19,8 +19,11 @@ import (
 	"tiffin/views"
 )
 
-// photoPath is the one form that may be large (allowPhotos).
-const photoPath = "/staff/menu/:id/photo"
+// dishEditURL is before a dish's id; photoPath takes the one form that may be large (allowPhotos).
+const (
+	dishEditURL = "/staff/dishes/"
+	photoPath   = dishEditURL + ":id/photo"
+)
 
 // showDishEdit is one dish with a small form for each thing that can be said of it.
 func (a *App) showDishEdit(c *fiber.Ctx) error {
@@ -71,7 +74,7 @@ func (a *App) answerEdit(c *fiber.Ctx, itemID int64, err error) error {
 	case err != nil:
 		return err
 	}
-	return redirect(c, staffMenuURL+"/"+strconv.FormatInt(itemID, 10)+"?done=saved")
+	return redirect(c, dishEditURL+strconv.FormatInt(itemID, 10)+"?done=saved")
 }
 
 // wrongValue is a typed value that cannot be, in words.
@@ -297,7 +300,7 @@ func readUpload(c *fiber.Ctx) (u upload, err error) {
 // without its cookie nothing large is read at all.
 func allowPhotos(h *fasthttp.RequestHeader) fasthttp.RequestConfig {
 	path, _, _ := strings.Cut(string(h.RequestURI()), "?")
-	if h.IsPost() && strings.HasPrefix(path, staffMenuURL+"/") && strings.HasSuffix(path, "/photo") && len(h.Cookie(staffCookie)) > 0 {
+	if h.IsPost() && strings.HasPrefix(path, dishEditURL) && strings.HasSuffix(path, "/photo") && len(h.Cookie(staffCookie)) > 0 {
 		return fasthttp.RequestConfig{MaxRequestBodySize: photos.MaxBytes + 64<<10, ReadTimeout: time.Minute}
 	}
 	return fasthttp.RequestConfig{}

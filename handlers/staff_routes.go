@@ -38,12 +38,12 @@ func (a *App) staffTable() []staffRoute {
 
 		{get, "/staff/menu", false, nil, a.showStaffMenu},
 		{post, "/staff/menu/:id", true, nil, a.switchDish},
-		{get, "/staff/menu/:id", false, mayEdit, a.showDishEdit},
-		{post, "/staff/menu/:id/facts", true, mayEdit, a.editFacts},
-		{post, "/staff/menu/:id/choice", true, mayEdit, a.editChoice},
-		{post, "/staff/menu/:id/window", true, mayEdit, a.editWindow},
-		{post, "/staff/menu/:id/special", true, mayEdit, a.editSpecial},
-		{post, "/staff/menu/:id/part", true, mayEdit, a.editPart},
+		{get, "/staff/dishes/:id", false, mayEdit, a.showDishEdit},
+		{post, "/staff/dishes/:id/facts", true, mayEdit, a.editFacts},
+		{post, "/staff/dishes/:id/choice", true, mayEdit, a.editChoice},
+		{post, "/staff/dishes/:id/window", true, mayEdit, a.editWindow},
+		{post, "/staff/dishes/:id/special", true, mayEdit, a.editSpecial},
+		{post, "/staff/dishes/:id/part", true, mayEdit, a.editPart},
 		{post, photoPath, true, mayEdit, a.editPhoto},
 
 		{get, "/staff/attention", false, nil, a.showAttention},
