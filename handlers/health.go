@@ -57,5 +57,5 @@ func (a *App) readiness(c *fiber.Ctx) error {
 // showRobots keeps crawlers to the menu: everything else is one person's.
 func (a *App) showRobots(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderCacheControl, "public, max-age=86400")
-	return c.SendString("User-agent: *\nDisallow: /cart\nDisallow: /checkout\nDisallow: /pay/\nDisallow: /orders/\nDisallow: /staff\n")
+	return c.SendString("User-agent: *\nDisallow: /cart\nDisallow: /checkout\nDisallow: /pay/\nDisallow: /orders/\nDisallow: /staff\nSitemap: " + a.cfg.PublicURL + "/sitemap.xml\n")
 }

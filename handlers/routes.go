@@ -48,6 +48,11 @@ func (a *App) routes() []route {
 
 		{get, "/photos/:name", false, a.servePhoto},
 		{get, "/static/*", false, a.serveStatic},
+		{get, "/policies/:name", false, a.showPolicy},
+		{get, "/offline", false, a.showOffline},
+		{get, "/manifest.webmanifest", false, a.showManifest},
+		{get, "/sw.js", false, a.serveWorker},
+		{get, "/sitemap.xml", false, a.showSitemap},
 		{get, "/robots.txt", false, a.showRobots},
 		{get, "/healthz", false, a.showHealth},
 		{get, "/readyz", false, a.showReadiness},

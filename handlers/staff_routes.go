@@ -35,6 +35,8 @@ func (a *App) staffTable() []staffRoute {
 		{post, "/staff/orders/:id/move", true, nil, a.moveTicket},
 		{get, "/staff/orders/:id/cancel", false, mayRefund, a.showCancel},
 		{post, "/staff/orders/:id/cancel", true, mayRefund, a.cancelByStaff},
+		{get, "/staff/orders/:id/refund", false, mayRefund, a.showRefund},
+		{post, "/staff/orders/:id/refund", true, mayRefund, a.refundByStaff},
 
 		{get, "/staff/menu", false, nil, a.showStaffMenu},
 		{post, "/staff/menu/:id", true, nil, a.switchDish},
@@ -45,6 +47,9 @@ func (a *App) staffTable() []staffRoute {
 		{post, "/staff/dishes/:id/special", true, mayEdit, a.editSpecial},
 		{post, "/staff/dishes/:id/part", true, mayEdit, a.editPart},
 		{post, photoPath, true, mayEdit, a.editPhoto},
+
+		{get, "/staff/outlet", false, mayRefund, a.showStaffOutlet},
+		{post, "/staff/outlet", true, mayRefund, a.saveOutlet},
 
 		{get, "/staff/attention", false, nil, a.showAttention},
 		{post, "/staff/attention/:id/close", true, mayRefund, a.closeTask},

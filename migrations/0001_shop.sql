@@ -27,6 +27,8 @@ CREATE TABLE outlets (
   latitude_e6      int CHECK (latitude_e6 BETWEEN -90000000 AND 90000000),      -- degrees × 10⁶; NULL: distance by PIN list only
   longitude_e6     int CHECK (longitude_e6 BETWEEN -180000000 AND 180000000),
   gstin            text NOT NULL DEFAULT '' CHECK (gstin = '' OR gstin ~ '^[0-9]{2}[A-Z0-9]{13}$'),
+  grievance_name   text NOT NULL DEFAULT '' CHECK (length(grievance_name) <= 80),   -- whom to complain to, with what they are here
+  grievance_contact text NOT NULL DEFAULT '' CHECK (length(grievance_contact) <= 120),  -- email or telephone
   fssai            text NOT NULL DEFAULT '' CHECK (fssai = '' OR fssai ~ '^[0-9]{14}$'),
   tax_mode         text NOT NULL DEFAULT 'regular' CHECK (tax_mode IN ('regular','composition','unregistered')),
   rounds_to_rupee  boolean NOT NULL DEFAULT true,

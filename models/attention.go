@@ -27,12 +27,13 @@ const (
 	TaskBadSignature   = "bad_signature"   // the webhook secret here and at the gateway may differ
 	TaskLowBalance     = "low_balance"     // refunds wait for money at the gateway
 	TaskOverdue        = "overdue"         // an order's money should be at rest by now and is not
+	TaskIncomplete     = "incomplete"      // customers are not told all they have to be
 	TaskBroken         = "broken"          // a promise the rows do not keep: look at the order at once
 )
 
 // TaskKinds are all of them, so that whoever counts can say none of a kind.
 var TaskKinds = []string{TaskAmountMismatch, TaskSecondPayment, TaskRefundFailed, TaskRefundOutside, TaskDeadEvent, TaskDeadJob, TaskEventReplaced, TaskUnmapped, TaskClaimRejected,
-	TaskStaleClaim, TaskDispute, TaskDisputeLost, TaskSilence, TaskBadSignature, TaskLowBalance, TaskOverdue, TaskBroken}
+	TaskStaleClaim, TaskDispute, TaskDisputeLost, TaskSilence, TaskBadSignature, TaskLowBalance, TaskOverdue, TaskIncomplete, TaskBroken}
 
 // Task is one entry of the attention list, normally empty. What it is about is read with it, as it is now.
 type Task struct {
@@ -160,6 +161,8 @@ const staleClaim = "5 minutes"
 var watched = []struct{ kind, causes string }{
 	{TaskStaleClaim, `SELECT receipt AS ref, order_id, 'The order at Razorpay has been in the making since ' || to_char(claimed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"') || ', state ' || state AS detail
 		FROM gateway_claims WHERE state IN ('open', 'unknown') AND claimed_at < (SELECT shop_now()) - interval '` + staleClaim + `'`},
+	{TaskIncomplete, `SELECT o.id::text AS ref, NULL::bigint AS order_id, o.name || ' lacks ' || array_to_string(outlet_missing(o), ', ') AS detail FROM outlets o
+		WHERE o.active AND outlet_missing(o) <> '{}' AND EXISTS (SELECT 1 FROM settings WHERE name = 'live_since')`},
 	// A payment counts as unheard of when no event names it and none at all has come since.
 	{TaskSilence, `SELECT 'razorpay' AS ref, NULL::bigint AS order_id, 'Payments arrive, and no webhook' AS detail WHERE EXISTS (SELECT 1 FROM payments p
 		WHERE p.provider = 'razorpay' AND p.decided_at < (SELECT shop_now()) - interval '` + webhookSilence + `'

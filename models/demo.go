@@ -21,10 +21,10 @@ func (s *Store) LoadDemo(ctx context.Context) (loaded bool, err error) {
 		}
 		var outletID int64
 		if err := tx.one(ctx, &outletID, `INSERT INTO outlets (slug, name, tagline, legal_name, address, pin, phone, email, latitude_e6, longitude_e6,
-				gstin, fssai, prep_minutes, delivery_minutes, last_order_minutes, hold_minutes)
+				gstin, fssai, grievance_name, grievance_contact, prep_minutes, delivery_minutes, last_order_minutes, hold_minutes)
 			VALUES ('kesar-kitchen', 'Kesar Kitchen', 'Charcoal, copper and slow curries in Indiranagar', 'Kesar Kitchen Foods LLP',
 				'12, 100 Feet Road, Indiranagar, Bengaluru', '560038', '+918012345678', 'hello@kesarkitchen.example', 12971900, 77641200,
-				'29ABCDE1234F1ZW', '10020043001234', 20, 15, 0, 15) RETURNING id`); err != nil {
+				'29ABCDE1234F1ZW', '10020043001234', 'Meera Iyer, manager', 'care@kesarkitchen.example', 20, 15, 0, 15) RETURNING id`); err != nil {
 			return fmt.Errorf("demo outlet: %w", err)
 		}
 		if err := tx.loadDemoTariff(ctx, outletID); err != nil {

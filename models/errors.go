@@ -76,6 +76,12 @@ type ErrCoupon struct {
 
 func (e *ErrCoupon) Error() string { return "coupon " + e.Code + ": " + e.Why }
 
+// isCheck reports whether err is a violation of any CHECK.
+func isCheck(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "23514"
+}
+
 // isConstraint reports whether err is a violation of the named constraint or unique index. Names are API: see the migrations.
 func isConstraint(err error, name string) bool {
 	var pg *pgconn.PgError

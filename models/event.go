@@ -120,12 +120,16 @@ func (s *Store) ListEventsOf(ctx context.Context, orderID int64) (events []Event
 	return events, err
 }
 
-// keepBody is how long a body stays as it came: retries end after a day, and whoever has to look at one has the rest of a week.
-const keepBody = "7 days"
+// How long a delivery is kept. EventBodyDays is for its body as it came: retries end after a day, and whoever has to look at one has the
+// rest of a week. After EventDays neither retries nor replays come.
+const (
+	EventBodyDays = 7
+	EventDays     = 90
+)
 
 // ListOldBodies returns deliveries whose bodies still hold what is told of people and have been kept long enough, oldest first.
 func (s *Store) ListOldBodies(ctx context.Context, limit int) (events []Event, err error) {
-	err = s.read(ctx, &events, `SELECT id, body FROM webhook_events WHERE stripped_at IS NULL AND received_at < (SELECT shop_now()) - interval '`+keepBody+`' ORDER BY received_at LIMIT ?`, limit)
+	err = s.read(ctx, &events, `SELECT id, body FROM webhook_events WHERE stripped_at IS NULL AND received_at < (SELECT shop_now()) - make_interval(days => ?) ORDER BY received_at LIMIT ?`, EventBodyDays, limit)
 	return events, err
 }
 
@@ -143,8 +147,8 @@ func (s *Store) LastEventAt(ctx context.Context) (last *time.Time, err error) {
 	return &at.Time, nil
 }
 
-// PurgeEvents deletes deliveries older than 90 days: by then neither retries nor replays come. Money rows are never purged.
+// PurgeEvents deletes deliveries older than EventDays. Money rows are never purged.
 func (s *Store) PurgeEvents(ctx context.Context) (int64, error) {
-	r := s.exec(ctx, `DELETE FROM webhook_events WHERE received_at < shop_now() - interval '90 days'`)
+	r := s.exec(ctx, `DELETE FROM webhook_events WHERE received_at < shop_now() - make_interval(days => ?)`, EventDays)
 	return r.RowsAffected, r.Error
 }

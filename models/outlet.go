@@ -26,6 +26,8 @@ type Outlet struct {
 	LongitudeE6      *int
 	GSTIN            string `gorm:"column:gstin"`
 	FSSAI            string `gorm:"column:fssai"`
+	GrievanceName    string // whom to complain to, and what they are here
+	GrievanceContact string // email or telephone
 	TaxMode          string // regular, composition, unregistered; only regular may charge tax
 	RoundsToRupee    bool
 	AcceptsOrders    bool // the board's switch
@@ -228,6 +230,12 @@ func (s *Store) FindOutletBySlug(ctx context.Context, slug string) (outlet Outle
 
 // isText reports whether Postgres can take the string as text: valid UTF-8 without NUL. Anything else can be equal to no row.
 func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
+// CountPINs says to how many PIN codes an outlet delivers.
+func (s *Store) CountPINs(ctx context.Context, outletID int64) (n int, err error) {
+	err = s.one(ctx, &n, `SELECT count(*) FROM delivery_pins p WHERE p.outlet_id = ? AND p.distance_metres <= (SELECT max(up_to_metres) FROM delivery_bands b WHERE b.outlet_id = p.outlet_id)`, outletID)
+	return n, err
+}
 
 // SetAcceptsOrders turns the board's switch: false pauses new orders, paid ones go on. The change is audited and told to the outlet's
 // board. Safe to repeat: what is so already changes nothing. Errors: ErrNotFound, also when the staff member has no say at that outlet.

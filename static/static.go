@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -161,6 +162,14 @@ func Path(name string) string {
 		panic(fmt.Sprintf("static: no file %q", name))
 	}
 	return Prefix + a.hashed
+}
+
+// Worker is the service worker, which keeps the pages and files named here from the moment it is installed. It changes when one of the
+// names does, and then keeps anew.
+func Worker(keep ...string) []byte {
+	list, _ := json.Marshal(keep) // texts always have a JSON form
+	sum := sha256.Sum256(list)
+	return append([]byte("const WHAT = "+string(list)+", kept = 'tiffin-"+hex.EncodeToString(sum[:6])+"';\n"), wholeLineComment.ReplaceAll(read("worker.js"), nil)...)
 }
 
 // Art returns the address of the drawn picture with that key ("butter-chicken"), and of the plain plate for any other

@@ -432,7 +432,7 @@ func checkoutPlace(v CheckoutView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Located {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<span class=\"note\">Your location is counted in.</span> <button type=\"button\" class=\"lnk\" hx-post=\"/checkout/extras\" hx-vals='{\"place\":\"none\"}' hx-target=\"#main\" hx-swap=\"outerHTML\" hx-include=\"#checkout\" data-testid=\"forget-place\">Forget it</button>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<span class=\"note\">Your location is counted in.</span> <button type=\"button\" class=\"lnk\" name=\"place\" value=\"none\" hx-post=\"/checkout/extras\" hx-target=\"#main\" hx-swap=\"outerHTML\" hx-include=\"#checkout\" data-testid=\"forget-place\">Forget it</button>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -14,7 +14,7 @@ var evening = time.Date(2026, 11, 30, 19, 45, 0, 0, india)
 func sampleOutlet() models.Outlet {
 	return models.Outlet{
 		ID: 1, Slug: "kesar-kitchen", Name: "Kesar Kitchen", Tagline: "Charcoal, copper and slow curries in Indiranagar", LegalName: "Kesar Kitchen Foods LLP",
-		Address: "12, 100 Feet Road, Indiranagar, Bengaluru", PIN: "560038", Phone: "+918012345678", GSTIN: "29ABCDE1234F1Z5", FSSAI: "10020043001234",
+		Address: "12, 100 Feet Road, Indiranagar, Bengaluru", PIN: "560038", Phone: "+918012345678", Email: "hello@kesarkitchen.example", GrievanceName: "Meera Iyer, manager", GrievanceContact: "care@kesarkitchen.example", GSTIN: "29ABCDE1234F1Z5", FSSAI: "10020043001234",
 		TaxMode: "regular", RoundsToRupee: true, AcceptsOrders: true, OffersDelivery: true, OffersPickup: true,
 		PrepMinutes: 20, DeliveryMinutes: 20, LastOrderMinutes: 15, HoldMinutes: 15, Active: true,
 	}
@@ -228,7 +228,8 @@ func sampleExtrasView() CheckoutView {
 	if err != nil {
 		panic(err)
 	}
-	v.Quote, v.Review = q, q.Digest()
+	v.Quote, v.Review, v.Located = q, q.Digest(), true
+	v.Page.Outlet.LatitudeE6, v.Page.Outlet.LongitudeE6 = ptr(12_971_900), ptr(77_641_200)
 	v.Form.Coupon, v.Form.Tip, v.Form.GSTIN, v.Form.BuyerName = "KESAR100", "20", "29ABCDE1234F1ZW", "Lake View Traders"
 	return v
 }
@@ -392,6 +393,18 @@ func sampleAttentionView() StaffAttentionView {
 	return v
 }
 
+func samplePolicyView(name string) PolicyView {
+	return PolicyView{Page: samplePage(PolicyTitle(name)), Name: name, List: samplePrices(), Pins: 19}
+}
+
+// sampleStaffOutletView is the form with one thing missing and one that is wrong.
+func sampleStaffOutletView() StaffOutletView {
+	o := sampleOutlet()
+	v := StaffOutletView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "owner"}, Missing: []string{"email"}, Errors: map[string]string{"fssai": "An FSSAI number has 14 digits."},
+		Form: models.Contacts{LegalName: o.LegalName, Address: o.Address, PIN: o.PIN, Phone: o.Phone, FSSAI: "123", GSTIN: o.GSTIN, GrievanceName: o.GrievanceName, GrievanceContact: o.GrievanceContact}}
+	return v
+}
+
 func sampleTimelineView() StaffTimelineView {
 	o := sampleOrder()
 	o.Status = models.OrderPaid
@@ -424,5 +437,50 @@ func sampleTimelineView() StaffTimelineView {
 	say(-10, "dispute", "disp_TstAbCdEf00001", "", "open", "Razorpay", &bill, `{"respond_by":"2026-12-07T06:30:00+00:00","phase":"chargeback","reason_code":"not_received"}`)
 	say(-9, "check", o.PublicID, "", "answered", "the shop", nil, `{"checks":3}`)
 	say(-8, "audit", "close_task", "", "", "Meera (staff:1)", nil, `{"detail":"second_payment pay_TstAbCdEf00004"}`)
+	return v
+}
+
+// sampleShare is a samosa and a half's worth of the sample order.
+func sampleShare() models.Bill {
+	return models.Bill{Parts: models.Parts{SubtotalPaise: 24050, CGSTPaise: 601, SGSTPaise: 601, RoundOffPaise: 1}, Lines: []models.BillLine{{Line: 1, Qty: 1, TotalPaise: 24050}}}
+}
+
+func sampleRefundView() StaffRefundView {
+	o := sampleOrder()
+	v := StaffRefundView{Page: samplePage(""), Order: o, LeftPaise: o.AmountPaise - 10000, Typed: RefundFields{What: "dishes", Reason: "The curry was cold"}}
+	for n, i := range o.Items {
+		v.Lines = append(v.Lines, RefundLine{Item: i, Left: i.Qty - n%2})
+	}
+	v.Lines[0].Picked = 1
+	return v
+}
+
+func sampleRefundReview() StaffRefundReviewView {
+	v := sampleRefundView()
+	return StaffRefundReviewView{Page: v.Page, Order: v.Order, Share: sampleShare(), Lines: v.Lines[:1], Typed: v.Typed, SeenPaise: 10000}
+}
+
+// partlyBack is an order of which staff give a part back.
+func partlyBack(status string) func(v *OrderView) {
+	return func(v *OrderView) {
+		paidAnd(models.TicketHandedOver)(v)
+		share := sampleShare()
+		r := models.Refund{ID: "0b8a6c52-0000-5000-8000-000000000002", PaymentID: 3, OrderID: 12, AmountPaise: share.Amount(), Kind: "staff", Reason: "The curry was cold", RequestedBy: "staff:1", Status: status, RequestedAt: *at(-1)}
+		if status != "requested" {
+			r.RazorpayRefundID, r.SubmittedAt = ptr("rfnd_TstAbCdEf00004"), at(0)
+		}
+		if status == "processed" {
+			r.ProcessedAt = at(0)
+		}
+		v.Refunds, v.Shares = []models.Refund{r}, map[string]models.Parts{r.ID: share.Parts}
+	}
+}
+
+func samplePartlyBackView(status string) StaffOrderView {
+	v, o := sampleStaffOrderView(), sampleOrderView(partlyBack(status))
+	v.Order, v.Ticket, v.Payments, v.Refunds, v.Shares = o.Order, o.Ticket, o.Payments, o.Refunds, o.Shares
+	if status == "failed" {
+		v.Waiting = map[string]int64{v.Refunds[0].ID: 7}
+	}
 	return v
 }

@@ -76,6 +76,12 @@ func start(ctx context.Context, cfg Config, opt options) (p *program, err error)
 		return p, fmt.Errorf("%w: this key is a %s key; start with -other-mode if that is meant", models.ErrOtherMode, cfg.Payments.Mode())
 	}
 
+	if cfg.Payments.Mode() == "live" {
+		if err = p.store.GoLive(ctx); err != nil {
+			return p, err
+		}
+	}
+
 	gateway := razorpay.New(razorpay.Config{KeyID: cfg.Payments.KeyID, KeySecret: cfg.Payments.KeySecret, APIURL: cfg.APIURL})
 	cashier := payments.New(p.store, gateway, cfg.Payments, opt.log)
 	p.hub = live.New(p.store.Pool(), models.NotifyChannel)
