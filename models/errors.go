@@ -88,8 +88,8 @@ func isConstraint(err error, name string) bool {
 	return errors.As(err, &pg) && pg.ConstraintName == name
 }
 
-// isCheck reports whether err is a rule of the database that a value breaks: a CHECK, a foreign key, or a value out of its type's range.
-func isCheck(err error) bool {
+// isBadValue reports whether err is a rule of the database that a value breaks: a CHECK, a foreign key, or a value out of its type's range.
+func isBadValue(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == "23514" || pg.Code == "23503" || pg.Code[:2] == "22")
 }

@@ -71,7 +71,7 @@ func (s *Store) editDish(ctx context.Context, itemID, staffID int64, deed string
 			return fmt.Errorf("dish %d: %w", itemID, err)
 		}
 		if err := tx.savepoint(ctx, change); err != nil {
-			if isCheck(err) {
+			if isBadValue(err) {
 				return fmt.Errorf("%w: %v", ErrBadInput, err)
 			}
 			return fmt.Errorf("dish %d: %w", itemID, err)
