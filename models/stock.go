@@ -142,7 +142,7 @@ func (s *Store) moveHold(ctx context.Context, orderID int64, h hold, to string) 
 
 // ServesOrder reports whether every dish of an order is within its windows at now. Dishes that are gone from the menu are not asked about.
 func (s *Store) ServesOrder(ctx context.Context, o Order, now time.Time) (bool, error) {
-	schedule, _, err := s.findScheduleNow(ctx, o.OutletID)
+	schedule, _, err := s.findScheduleNow(ctx, o.OutletID, 0)
 	if err != nil {
 		return false, err
 	}
