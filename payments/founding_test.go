@@ -710,10 +710,10 @@ func TestTheProgramAsItIsWritten(t *testing.T) {
 	all := sources(t, "cmd/web", "handlers", "jobs", "models", "payments", "razorpay", "views", "mail", "live")
 	t.Run("S1.32 S4.14 there is one way to become paid", func(t *testing.T) {
 		for name, want := range map[string][]string{
-			"recordPayment": {"payments/reconcile.go ReconcileAccount", "payments/reconcile.go askAbout", "payments/reconcile.go askAboutHints", "payments/record.go VerifyCheckout", "payments/webhook.go actOn"},
+			"recordPayment": {"payments/reconcile.go ReconcileAccount", "payments/reconcile.go askAbout", "payments/reconcile.go askAboutHints", "payments/record.go VerifyCheckout", "payments/settlement.go place", "payments/webhook.go actOn"},
 			"KeepPayment":   {"payments/record.go decide"},
 			"ReturnPayment": {"payments/record.go decide"},
-			"FetchPayment":  {"payments/record.go recordPayment"}, // and so the only evidence of money there is
+			"FetchPayment":  {"payments/audit.go auditGatewayOrder", "payments/record.go recordPayment"}, // the first compares and writes nothing; the second is the only evidence of money there is
 			"CreateRefund":  {"payments/refund.go SendRefund"},
 			"Capture":       nil, // C006: the gateway captures by the order's own options, never at our call
 			"CreateOrder":   {"payments/checkout.go PlaceOrder", "payments/checkout.go createGatewayOrder"},
