@@ -49,6 +49,7 @@ var answers = []struct {
 	{models.ErrTimeGone, 409, "That time has just been taken. Please choose another."},
 	{models.ErrOtherOutlet, 409, "Your order has dishes of another kitchen. Please finish or empty it first."},
 	{models.ErrEmptyCart, 409, "Your cart is empty."},
+	{models.ErrTooMuch, 409, "That is more than is left to give back. Nothing was changed."},
 	{models.ErrTooSmall, 409, "The least that can be paid online is ₹1. Please add something to your order."},
 	{models.ErrAmountMismatch, 409, "The amount paid does not match the bill. We are looking into it."},
 	{payments.ErrTooLarge, 413, "That was too large. Nothing was changed."},

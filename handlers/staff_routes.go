@@ -36,6 +36,8 @@ func (a *App) staffTable() []staffRoute {
 		{post, "/staff/orders/:id/late", true, nil, a.runLate},
 		{get, "/staff/orders/:id/cancel", false, mayRefund, a.showCancel},
 		{post, "/staff/orders/:id/cancel", true, mayRefund, a.cancelByStaff},
+		{get, "/staff/orders/:id/refund", false, mayRefund, a.showRefund},
+		{post, "/staff/orders/:id/refund", true, mayRefund, a.refundByStaff},
 
 		{get, "/staff/menu", false, nil, a.showStaffMenu},
 		{post, "/staff/menu/:id", true, nil, a.switchDish},
@@ -43,6 +45,7 @@ func (a *App) staffTable() []staffRoute {
 		{get, "/staff/outlet", false, mayRefund, a.showStaffOutlet},
 		{post, "/staff/outlet", true, mayRefund, a.saveOutlet},
 
+		{get, auditURL, false, mayRefund, a.showAudit},
 		{get, "/staff/attention", false, nil, a.showAttention},
 		{post, "/staff/attention/:id/close", true, mayRefund, a.closeTask},
 		{post, "/staff/attention/:id/retry", true, mayRefund, a.retryTask},

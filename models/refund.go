@@ -102,8 +102,8 @@ func (s *Store) returnKept(ctx context.Context, o Order, by, reason, speed strin
 			return err
 		}
 	}
-	rest := p.AmountPaise - p.CustomerFeePaise - p.RefundReservedPaise
-	if rest <= 0 {
+	rest := p.LeftPaise()
+	if rest == 0 {
 		return nil
 	}
 	bill, done, err := s.billOf(ctx, o, p)
@@ -157,7 +157,7 @@ func (s *Store) lockShare(ctx context.Context, orderID int64, g Giving) (o Order
 	default:
 		share, err = bill.ShareOfAmount(done, left)
 	}
-	if rest := p.AmountPaise - p.CustomerFeePaise - p.RefundReservedPaise - share.Amount(); err == nil && (share.Amount() < LeastPayablePaise || 0 < rest && rest < LeastPayablePaise) {
+	if rest := p.LeftPaise() - share.Amount(); err == nil && (share.Amount() < LeastPayablePaise || 0 < rest && rest < LeastPayablePaise) {
 		err = fmt.Errorf("%d paise of order %d, leaving %d: %w", share.Amount(), o.ID, rest, ErrTooSmall) // the gateway would refuse the one now, the other ever after
 	}
 	return o, p, share, err
@@ -678,21 +678,14 @@ func (s *Store) LockPayment(ctx context.Context, paymentID int64) (p Payment, er
 	return p, err
 }
 
-// Returnable is a kept payment's bill and what of it was given back or is on its way: of its lines, what can still be named in a Giving.
+// Returned is what of an order's money was given back or is on its way, and the payment it is taken of.
 // Errors: ErrNotFound for an order nobody paid.
-func (s *Store) Returnable(ctx context.Context, orderID int64) (bill, done Bill, p Payment, err error) {
-	o, err := s.FindOrder(ctx, orderID)
-	if err != nil {
-		return bill, done, p, err
+func (s *Store) Returned(ctx context.Context, orderID int64) (done Bill, p Payment, err error) {
+	if err = s.one(ctx, &p, `SELECT p.* FROM orders o JOIN payments p ON p.id = o.paid_payment_id WHERE o.id = ?`, orderID); err != nil {
+		return done, p, err
 	}
-	if o.PaidPaymentID == nil {
-		return bill, done, p, fmt.Errorf("order %d has no kept payment: %w", o.ID, ErrNotFound)
-	}
-	if err = s.one(ctx, &p, `SELECT * FROM payments WHERE id = ?`, *o.PaidPaymentID); err != nil {
-		return bill, done, p, err
-	}
-	bill, done, err = s.billOf(ctx, o, p)
-	return bill, done, p, err
+	done, err = s.shares(ctx, `payment_id = ?`, p.ID)
+	return done, p, err
 }
 
 // ListShares returns what of an order's bill each of its refunds gives back, by the refund's id. Refunds of money that was never kept have none.

@@ -333,7 +333,10 @@ func account(method string) string {
 }
 
 // refundView is one refund in words. kind is the colour of its box.
-type refundView struct{ kind, title, text, why, stage string }
+type refundView struct {
+	kind, title, text, why, stage string
+	id, part                      string // part: how much of what was paid it is, and the reason; empty: all of it
+}
 
 // refundsShown are the refunds a customer should see: not the voided ones, and of a chain of retries only the last.
 // "Refunded" is said only once Razorpay says processed.
@@ -376,6 +379,9 @@ func refundsShown(v OrderView) []refundView {
 				s.text += " If it does not by " + Date(r.FailedAt.AddDate(0, 0, 1)) + ", please call us."
 			}
 			s.text += refundNames(r)
+		}
+		if s.id, s.part = r.ID, refundPart(v, r); r.Kind == "staff" && s.part != "" {
+			s.why = ""
 		}
 		shown = append(shown, s)
 	}

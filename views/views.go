@@ -14,7 +14,7 @@
 //	OrderPage(OrderView)        OrderStatus(OrderView)      fragment #status
 //	StaffLoginPage(StaffLoginView)
 //	BoardPage(BoardView)        BoardColumns(BoardView)     fragment #board, to be morphed; carries #toast out of band when Notice is set
-//	StaffOrderPage(StaffOrderView)   StaffCancelPage(StaffCancelView)
+//	StaffOrderPage(StaffOrderView)   StaffCancelPage(StaffCancelView)   StaffRefundPage(StaffRefundView)   StaffRefundReviewPage(StaffRefundReviewView)
 //	StaffMenuPage(StaffMenuView)     StaffDishRow(StaffDishView)       StaffAttentionPage(StaffAttentionView)
 //	StaffTimelinePage(StaffTimelineView)
 //	ErrorPage(ErrorView)        ErrorToast(ErrorView)       fragment for #toast
@@ -41,6 +41,10 @@
 //	POST /staff/orders/{id}/move    from to                      from is the state the cook saw; under htmx the answer is BoardColumns (409 on conflict)
 //	GET  /staff/orders/{id}         GET /staff/orders/{id}/cancel
 //	POST /staff/orders/{id}/cancel  reason confirm=yes
+//	GET  /staff/orders/{id}/refund
+//	POST /staff/orders/{id}/refund  step=review|change|confirm what=dishes|amount|rest piece-{line} amount reason; the review adds seen shown (paise), which
+//	                                confirm compares: 409 when money has moved meanwhile
+//	POST /staff/attention/{id}/close, /staff/attention/{id}/retry    back=order when pressed on the order's page
 //
 // Live pages listen to /orders/{token}/events and /staff/events for "hello" and "changed" (and "closed", which ends the customer's stream), then
 // fetch /orders/{token}/status or /staff/board.
@@ -51,7 +55,7 @@
 // cart-line, cart-total, cartbar, to-checkout, cart-empty, dish-form, option, add-to-cart, checkout-form, field-{name}, error-{name}, bill, bill-{line},
 // to-pay, pay, changed, delivery-message, minimum, pay-state, pay-now, hosted, order (with data-state), order-title, order-step, cancel-order, refund,
 // login-form, board, column-{status}, ticket (with data-number), ticket-line, ticket-note, move, open-switch, conflict, lost, staff-order, payment,
-// refund-row, event-row, history-row, cancel-form, error, request-id.
+// refund-row, event-row, history-row, cancel-form, give-back, refund-form, refund-review, share (share-{part}), retry-refund, error, request-id.
 package views
 
 import (
@@ -200,9 +204,10 @@ type OrderView struct {
 	Ticket   *models.Fulfilment
 	Payments []models.Payment
 	Refunds  []models.Refund
-	HintedAt *time.Time // a browser reported a payment that the gateway has not confirmed to us yet
-	SoldOut  string     // the dish that was gone when the money came; empty if unknown
-	Personal bool       // false hides name, phone and address (a callback without session)
+	Shares   map[string]models.Parts // what of the bill each refund gives back
+	HintedAt *time.Time              // a browser reported a payment that the gateway has not confirmed to us yet
+	SoldOut  string                  // the dish that was gone when the money came; empty if unknown
+	Personal bool                    // false hides name, phone and address (a callback without session)
 }
 
 // StaffLoginView is the login form.
@@ -243,6 +248,8 @@ type StaffOrderView struct {
 	Ticket   *models.Fulfilment
 	Payments []models.Payment
 	Refunds  []models.Refund
+	Shares   map[string]models.Parts // what of the bill each refund gives back
+	Waiting  map[string]int64        // the task of each failed refund that this person may send again
 	Disputes []models.Dispute
 	Events   []OrderEvent
 	History  []OrderChange
@@ -290,5 +297,6 @@ type MailView struct {
 	Outlet   models.Outlet
 	Order    models.Order   // with Items
 	Refund   *models.Refund // the refund letters
+	Share    *models.Parts  // what of the bill Refund gives back; nil: the money was never kept
 	OrderURL string         // absolute
 }

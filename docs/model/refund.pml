@@ -12,6 +12,9 @@
 #ifndef OUTSIDE
 #define OUTSIDE 1 /* refunds made in the gateway's dashboard */
 #endif
+#ifndef AGAIN
+#define AGAIN 1   /* how often a person sends a failed refund again */
+#endif
 #define TRIES 1   /* maxRefundTries: 3 in the product */
 #define R 12      /* rows in refunds, at most */
 #define G 5       /* refunds at the gateway, at most */
@@ -28,7 +31,7 @@ byte amountThere[G + 1];
 byte receipt[G + 1];        /* our row, 0 for one made outside */
 byte flying;                /* a row whose request its sender gave up, that has not arrived yet */
 bool refuses[R + 1];        /* it will never carry this request out: a dispute, too old, … */
-byte fails = FAILS, outside = OUTSIDE, refusals = 1;
+byte fails = FAILS, outside = OUTSIDE, refusals = 1, again = AGAIN;
 
 /* The database. */
 mtype status = pending;
@@ -77,7 +80,7 @@ inline check() { /* true at every commit */
 /* createRefund. after is the one it asks for again, 0 when it is a first one. */
 inline ask(how, much, after) {
 	assert(rows < R);
-	for (z : 1 .. rows) { assert(after == 0 || retryOf[z] != after) } /* refunds_retry_of_key */
+	for (z : 1 .. rows) { assert(after == 0 || retryOf[z] != after) } /* INV-28: a failed refund has one successor */
 	rows++; kind[rows] = how; amount[rows] = much; retryOf[rows] = after; state[rows] = requested
 }
 
@@ -221,6 +224,7 @@ inline give(k, g) {
 }
 
 #define REQUESTED(k) (state[k] == requested)
+#define FAILED(k) (state[k] == failed)
 #define ANY(P) (P(1) || P(2) || P(3) || P(4) || P(5) || P(6) || P(7) || P(8) || P(9) || P(10) || P(11) || P(12))
 #define NEWS(g) (there[g] != heard[g])
 #define KNOWN(k) (receipt[1] == k || receipt[2] == k || receipt[3] == k || receipt[4] == k || receipt[5] == k)
@@ -326,6 +330,20 @@ proctype dashboard() {
 proctype staffer() {
 	atomic { if :: decided == kept -> d_step { request(staff, 1); check() } :: skip fi }
 }
+/* A person sends a failed refund again, whether it waits for one or not (RetryRefund). */
+proctype person() {
+	byte k;
+end:	atomic { again > 0 && ANY(FAILED) ->
+		again--; select(k : 1 .. rows);
+		d_step {
+			replaced(k, n);
+#ifdef SENT_AGAIN_UNSEEN
+			n = 0;
+#endif
+			if :: state[k] == failed && n == 0 -> ask(kind[k], amount[k], k) :: else fi;
+			n = 0; k = 0; check()
+		} }
+}
 proctype canceller() {
 	if
 	:: atomic { status == pending -> status = cancelled }
@@ -343,7 +361,7 @@ proctype canceller() {
 }
 
 init {
-	atomic { run teller(); run sender(); run gateway(); run dashboard(); run staffer(); run canceller() }
+	atomic { run teller(); run sender(); run gateway(); run dashboard(); run staffer(); run canceller(); run person() }
 	timeout -> /* nothing moves any more */
 	d_step {
 		check();
