@@ -36,6 +36,9 @@ func (a *App) showCart(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if view.Again, err = a.again(c, cart); err != nil {
+		return err
+	}
 	c.Set(fiber.HeaderCacheControl, noCache)
 	return a.render(c, fiber.StatusOK, views.CartPage(view))
 }
@@ -202,9 +205,9 @@ func (a *App) applyChange(c *fiber.Ctx, session models.Session, change cartChang
 		}
 	}
 	if change.adds {
-		_, err = a.store.AddToCart(ctx, cart.ID, change.itemID, change.options, change.qty, change.note)
+		_, err = a.store.AddFiltered(ctx, dietOf(c), cart.ID, change.itemID, change.options, change.qty, change.note)
 	} else {
-		_, err = a.store.SetCartLine(ctx, cart.ID, change.itemID, change.options, change.qty, change.seq)
+		_, err = a.store.SetFiltered(ctx, dietOf(c), cart.ID, change.itemID, change.options, change.qty, change.seq)
 	}
 	return err
 }

@@ -113,7 +113,7 @@ func soldOutText(e *models.ErrSoldOut) string {
 	if e.Left > 0 {
 		return "Only " + views.Count(e.Left, "portion", "portions") + " of " + e.Name + " left"
 	}
-	return e.Name + " is sold out"
+	return views.OffText(e)
 }
 
 // panicError is a panic on its way to the log.

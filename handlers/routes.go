@@ -44,7 +44,9 @@ func (a *App) routes() []route {
 		{get, "/orders/:token/status", false, a.showOrderStatus},
 		{get, "/orders/:token/events", false, a.streamOrder},
 		{post, "/orders/:token/cancel", true, a.cancelOrder},
+		{post, "/orders/:token/again", true, a.orderAgain},
 
+		{get, "/photos/:name", false, a.servePhoto},
 		{get, "/static/*", false, a.serveStatic},
 		{get, "/policies/:name", false, a.showPolicy},
 		{get, "/offline", false, a.showOffline},

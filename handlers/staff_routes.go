@@ -41,6 +41,13 @@ func (a *App) staffTable() []staffRoute {
 
 		{get, "/staff/menu", false, nil, a.showStaffMenu},
 		{post, "/staff/menu/:id", true, nil, a.switchDish},
+		{get, "/staff/dishes/:id", false, mayEdit, a.showDishEdit},
+		{post, "/staff/dishes/:id/facts", true, mayEdit, a.editFacts},
+		{post, "/staff/dishes/:id/choice", true, mayEdit, a.editChoice},
+		{post, "/staff/dishes/:id/window", true, mayEdit, a.editWindow},
+		{post, "/staff/dishes/:id/special", true, mayEdit, a.editSpecial},
+		{post, "/staff/dishes/:id/part", true, mayEdit, a.editPart},
+		{post, photoPath, true, mayEdit, a.editPhoto},
 
 		{get, "/staff/outlet", false, mayRefund, a.showStaffOutlet},
 		{post, "/staff/outlet", true, mayRefund, a.saveOutlet},
@@ -74,6 +81,9 @@ func (a *App) staffRoutes(r fiber.Router) {
 
 // Whose business something is.
 func mayRefund(m models.Staff) bool { return m.MayRefund() }
+
+// mayEdit is an owner or a manager: the cooks switch dishes off, they do not price them.
+func mayEdit(m models.Staff) bool { return m.MayRefund() }
 
 // ownsAll is an owner without an outlet: the job queue is every outlet's, and its buttons stop refunds.
 func ownsAll(m models.Staff) bool { return m.Role == "owner" && m.OutletID == nil }

@@ -36,6 +36,9 @@ type ErrSoldOut struct {
 	ItemID int64
 	Name   string
 	Left   int // how many are left today; 0 when it is off
+
+	NotServed bool       // it is off because it is served at other times
+	BackAt    *time.Time // when it can be had again; nil: nobody knows
 }
 
 func (e *ErrSoldOut) Error() string { return fmt.Sprintf("%s is sold out", e.Name) }
@@ -84,4 +87,10 @@ func isCheck(err error) bool {
 func isConstraint(err error, name string) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.ConstraintName == name
+}
+
+// isBadValue reports whether err is a rule of the database that a value breaks: a CHECK, a foreign key, or a value out of its type's range.
+func isBadValue(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "23514" || pg.Code == "23503" || pg.Code[:2] == "22")
 }

@@ -222,3 +222,14 @@ func (l *IDList) Scan(src any) error {
 	}
 	return nil
 }
+
+// textArray writes any strings as a text[].
+type textArray []string
+
+func (l textArray) Value() (driver.Value, error) {
+	quoted := make([]string, len(l))
+	for i, text := range l {
+		quoted[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+	}
+	return "{" + strings.Join(quoted, ",") + "}", nil
+}

@@ -37,12 +37,12 @@ func TestStatementsOfTheMoneyPath(t *testing.T) {
 
 	in := s.newCustomer().add("dal-makhani", 2).checkout()
 	var o *models.Order
-	sends("place", 32, func() {
+	sends("place", 31, func() {
 		var err error
 		o, err = s.cashier.PlaceOrder(ctx, in)
 		must(t, err)
 	})
-	sends("place, the same again", 19, func() {
+	sends("place, the same again", 18, func() {
 		_, err := s.cashier.PlaceOrder(ctx, in)
 		must(t, err)
 	})
@@ -81,7 +81,7 @@ func TestStatementsOfTheMoneyPath(t *testing.T) {
 
 	s.limit("samosa", 10)
 	in = s.newCustomer().add("samosa", 1).add("dal-makhani", 2).checkout()
-	sends("place, two dishes of which one is limited", 35, func() {
+	sends("place, two dishes of which one is limited", 34, func() {
 		var err error
 		o, err = s.cashier.PlaceOrder(ctx, in)
 		must(t, err)

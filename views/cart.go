@@ -57,6 +57,8 @@ func problemText(problem error) string {
 	switch {
 	case errors.As(problem, &soldOut) && soldOut.Left > 0:
 		return "Only " + strconv.Itoa(soldOut.Left) + " left. Please take fewer."
+	case errors.As(problem, &soldOut) && soldOut.NotServed:
+		return OffText(soldOut) + ". Please remove it."
 	case errors.As(problem, &soldOut):
 		return "Sold out. Please remove it."
 	case errors.As(problem, &choice):

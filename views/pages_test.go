@@ -203,7 +203,7 @@ func sampleFragments() map[string]templ.Component {
 	notice := sampleBoardView()
 	notice.Notice = "Order 1047 was already refused."
 	return map[string]templ.Component{
-		"menu_results":    MenuResults(MenuView{Page: samplePage("Menu"), Menu: sampleMenu(), Query: "paneer", VegOnly: true}),
+		"menu_results":    MenuResults(MenuView{Page: samplePage("Menu"), Menu: sampleFound("paneer"), Query: "paneer", Diet: models.Diet{Veg: true}}),
 		"dish_sheet":      DishSheet(sheet),
 		"dish_error":      DishError("Butter Chicken: choose 1 from Size."),
 		"cart_update":     CartUpdate(CartUpdateView{Cart: sampleCartView(""), Item: sampleItem("biryani"), Reason: "Only 4 left"}),

@@ -140,7 +140,7 @@ func sampleMenu() models.Menu {
 	})
 	change("rogan-josh", func(i *models.Item) {
 		until := time.Date(2026, 11, 30, 21, 0, 0, 0, india)
-		i.EightySixedUntil, i.SoldOut = &until, true
+		i.EightySixedUntil, i.BackAt, i.SoldOut = &until, &until, true
 	})
 	change("biryani", func(i *models.Item) {
 		left := 4

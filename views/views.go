@@ -24,7 +24,7 @@
 //
 // Every POST form carries _csrf; under htmx the header X-CSRF-Token says the same.
 //
-//	GET  menu            filter=1 q veg=1 way=delivery|pickup    filter=1 says that an absent veg was unticked; keep veg and way in a cookie
+//	GET  menu            filter=1 q veg=1 egg=1 jain=1 without* way=delivery|pickup   filter=1 says that what is absent was unticked; filter and way are kept in cookies
 //	POST /cart           item option* set|qty seq from           stepper: seq empty → take set; else take qty and ignore set. from is "", cart or checkout:
 //	                                                             where to go back to without htmx, and which update to answer with
 //	                     … from=checkout adds way pin            so that CheckoutUpdate can price the same destination
@@ -34,7 +34,7 @@
 //	                                                             under htmx success is HX-Redirect to /pay/{token}; 409 and 422 are CheckoutForm
 //	POST /pay/{token}    (nothing)                               makes or finds the gateway order, then 303 to GET
 //	POST /payments/verify?order={token}                          JSON from the page's script, form from Razorpay
-//	POST /orders/{token}/cancel
+//	POST /orders/{token}/cancel     POST /orders/{token}/again   puts what can be had of it into the cart, then GET /cart?again={token}
 //	POST /staff/login    login password
 //	POST /staff/logout
 //	POST /staff/open     open=1|""                               the board's switch
@@ -88,13 +88,13 @@ type OutletCard struct {
 	Opening models.Opening
 }
 
-// MenuView is the menu with the visitor's cart. Menu is the whole menu: search and veg filter are applied by the view (see Filter).
+// MenuView is the menu with the visitor's cart. Menu is what Query and Diet leave of it.
 type MenuView struct {
 	Page         Page
 	Menu         models.Menu
 	Cart         CartView
 	Query        string
-	VegOnly      bool
+	Diet         models.Diet
 	Way          string // delivery or pickup, as chosen before; empty: what the outlet offers first
 	LastOrderURL string // page of this visitor's latest order; empty: none
 }
@@ -108,7 +108,7 @@ type DishView struct {
 	Qty     int     // 0 is shown as 1
 	Note    string
 	Error   string // why it was not added, for people
-	VegOnly bool   // hide choices that are not vegetarian
+	Hidden  bool   // the visitor's filter leaves this dish out: it can be looked at, not added
 }
 
 // CartView is a priced cart. Quote is what models.PriceCart returned, also beside an error: its lines carry their problems.
@@ -117,6 +117,7 @@ type CartView struct {
 	Quote models.Quote
 	From  string // the page it stands on: "" menu, "cart"
 	Later bool   // nothing can be had as soon as possible, but an order for later can be placed
+	Again AgainView
 }
 
 // CartUpdateView is the answer to a change of the cart.
