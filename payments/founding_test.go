@@ -950,7 +950,8 @@ func (s *shop) meanwhile(fn func() error, statements ...string) error {
 // its cancelling, or the closing of the kitchen, not yet committed when the other began.
 func TestMoneyTakesTurns(t *testing.T) {
 	t.Parallel()
-	const cancelled = `UPDATE orders SET status = 'cancelled', cancel_reason = 'changed_mind', cancelled_by = 'customer', closed_at = shop_now()`
+	const cancelled = `UPDATE order_time_holds SET state = 'released'; UPDATE order_times SET orders = 0, items = 0, make_minutes = 0;
+		UPDATE orders SET status = 'cancelled', cancel_reason = 'changed_mind', cancelled_by = 'customer', closed_at = shop_now()`
 	for _, c := range []struct {
 		name, other string
 		run         func(c *customer, o *models.Order) error
@@ -1245,7 +1246,7 @@ func TestWhatIsKnownIsLeftAlone(t *testing.T) {
 // S2.5, S2.14: whatever fails while an order is placed, nothing of it stays, and the next press places it.
 func TestAPlacingThatFailsLeavesNothing(t *testing.T) {
 	t.Parallel()
-	for table, check := range map[string]string{"order_items": "line < 2", "order_item_options": "position < 1", "order_taxes": "false", "stock_holds": "false"} {
+	for table, check := range map[string]string{"order_items": "line < 2", "order_item_options": "position < 1", "order_taxes": "false", "order_time_holds": "false", "stock_holds": "false"} {
 		t.Run("S2.5 at "+table, func(t *testing.T) {
 			t.Parallel()
 			s := openShop(t, standin.Options{})
@@ -1266,7 +1267,7 @@ func TestAPlacingThatFailsLeavesNothing(t *testing.T) {
 			if _, err := c.cashier.PlaceOrder(t.Context(), in); err == nil || errors.Is(err, models.ErrKeyReused) {
 				t.Fatalf("placed: %v", err)
 			}
-			for _, rows := range []string{"orders", "order_items", "order_item_options", "order_taxes", "order_counters", "stock_holds", "gateway_claims"} {
+			for _, rows := range []string{"orders", "order_items", "order_item_options", "order_taxes", "order_counters", "order_times", "order_time_holds", "stock_holds", "gateway_claims"} {
 				if n := c.count(`SELECT count(*) FROM ` + rows); n != 0 {
 					t.Errorf("%d rows in %s", n, rows)
 				}
