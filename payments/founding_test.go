@@ -780,7 +780,7 @@ func TestTheProgramAsItIsWritten(t *testing.T) {
 		for file, parsed := range all {
 			switch {
 			case strings.HasPrefix(file, "payments/"), strings.HasPrefix(file, "razorpay/"), strings.HasPrefix(file, "jobs/"):
-			case strings.HasPrefix(file, "models/") && file != "models/outlet.go" && file != "models/store.go": // distances; the pause before a retry
+			case strings.HasPrefix(file, "models/") && file != "models/outlet.go" && file != "models/store.go" && file != "models/menu.go" && file != "models/search.go": // distances; the pause before a retry; how alike two words are
 			case file == "views/format.go":
 			default:
 				continue
@@ -1435,7 +1435,7 @@ func TestOldOrdersKeepWhatWasBought(t *testing.T) {
 	must(t, err)
 	for _, change := range []string{`UPDATE items SET name = 'Something else', price_paise = 1, mark = 'veg', description = '', daily_limit = NULL`, `UPDATE categories SET name = 'Gone'`,
 		`INSERT INTO tax_rates (tax_class, starts_at, cgst_bp, sgst_bp) VALUES ('restaurant', shop_now(), 900, 900)`, `UPDATE outlets SET name = 'Under new management', prep_minutes = 99`,
-		`DELETE FROM cart_lines`, `DELETE FROM carts`, `DELETE FROM sessions`, `DELETE FROM items`, `DELETE FROM categories`} {
+		`DELETE FROM cart_lines`, `DELETE FROM carts`, `DELETE FROM sessions`, `DELETE FROM item_parts`, `DELETE FROM items`, `DELETE FROM categories`} {
 		s.exec(change)
 		after, err := s.store.FindOrder(t.Context(), o.ID)
 		must(t, err)
