@@ -43,6 +43,35 @@ func TestThePaymentsRowIsLocked(t *testing.T) {
 	}
 }
 
+// C011, S1.20: what the gateway said of a refund before is no news after what it said since, and nothing fails at it.
+func TestAnOlderAnswerLeavesARefund(t *testing.T) {
+	t.Parallel()
+	s := openStore(t)
+	o, p := mustKept(t, s)
+	r, err := s.RequestRefund(t.Context(), o.ID, Giving{AmountPaise: 8000}, 0, StaffActor(1), "cold", "normal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		says, stored string
+		moved        bool
+	}{{"pending", "submitted", true}, {"processed", "processed", true}, {"pending", "processed", false}, {"a word nobody knows", "processed", false}, {"processed", "processed", false},
+		{"failed", "failed", true}, {"processed", "failed", false}} {
+		if err := s.InTx(t.Context(), func(tx *Store) error {
+			moved, err := tx.RecordRefund(t.Context(), o, p, SeenRefund{RazorpayRefundID: "rfnd_GUARD00000001", Receipt: r.ID, AmountPaise: 8000, Status: step.says})
+			if moved != step.moved {
+				t.Errorf("%s: moved %v", step.says, moved)
+			}
+			return err
+		}); err != nil {
+			t.Errorf("%s: %v", step.says, err)
+		}
+		if got := mustRead[string](t, s, `SELECT status FROM refunds WHERE id = ?::uuid`, r.ID); got != step.stored {
+			t.Errorf("after %s it is %s", step.says, got)
+		}
+	}
+}
+
 // INV-27: a refund's next step and its time are its order's, and when all its money is at rest there is none.
 func TestARefundsDeadlineIsItsOrders(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,9 @@
 #ifndef OUTSIDE
 #define OUTSIDE 1 /* refunds made in the gateway's dashboard */
 #endif
+#ifndef REFUSALS
+#define REFUSALS 1 /* requests that the gateway will never carry out */
+#endif
 #ifndef AGAIN
 #define AGAIN 1   /* how often a person sends a failed refund again */
 #endif
@@ -31,7 +34,7 @@ byte amountThere[G + 1];
 byte receipt[G + 1];        /* our row, 0 for one made outside */
 byte flying;                /* a row whose request its sender gave up, that has not arrived yet */
 bool refuses[R + 1];        /* it will never carry this request out: a dispute, too old, … */
-byte fails = FAILS, outside = OUTSIDE, refusals = 1, again = AGAIN;
+byte fails = FAILS, outside = OUTSIDE, refusals = REFUSALS, again = AGAIN;
 
 /* The database. */
 mtype status = pending;
@@ -101,7 +104,8 @@ inline succeed(f) {
 }
 
 /*
- * importRefund: one made outside takes the place of a lost one of ours, or what is free, or else what we have not sent yet. An old answer
+ * importRefund: one made outside takes the place of a lost one of ours, or what is free, or else of several lost ones and of what we have
+ * not sent yet. An old answer
  * may name one that failed since, with nothing left to put it in: then payment_complete refuses the commit, and r stays 0.
  */
 inline import(g) {
@@ -124,14 +128,35 @@ inline import(g) {
 		r = y
 	:: else ->
 		n = AMOUNT - reserved; m = n;
-		for (x : 1 .. rows) { m = m + (state[x] == requested -> amount[x] : 0) }
+		for (x : 1 .. rows) {
+			replaced(x, e);
+#ifdef LOST_STAND_FOR_ONE
+			m = m + (state[x] == requested -> amount[x] : 0)
+#else
+			m = m + (state[x] == requested || (state[x] == failed && e == 0) -> amount[x] : 0)
+#endif
+		}
+		e = 0;
 		if
-		:: m < amountThere[g] -> goto refused
+		:: m < amountThere[g] ->
+			e = 0;
+			for (x : 1 .. rows) { e = e + (state[x] == accepted && there[id[x]] == failed -> 1 : 0) }
+			assert(there[g] != accepted || e > 0); /* INV-6: what was given back finds its place, unless a failure is still to be heard of */
+			goto refused
 		:: m >= amountThere[g]
 		fi;
 		if
 #ifndef OUTSIDE_LEAVES_OURS
-		:: n < amountThere[g] -> /* voidRequested: the newest first, the rest of it asked for again */
+		:: n < amountThere[g] ->
+#ifndef LOST_STAND_FOR_ONE
+			m = amountThere[g] - n;
+			for (x : 1 .. rows) { /* reviveLost: asked for again, to be taken back */
+				replaced(x, e);
+				if :: state[x] == failed && e == 0 && m > 0 -> ask(kind[x], amount[x], x); m = (m > amount[x] -> m - amount[x] : 0) :: else fi
+			}
+			e = 0;
+#endif
+			/* voidRequested: the newest first, the rest of it asked for again */
 			m = 0; e = amountThere[g] - n;
 			for (x : 1 .. rows) {
 				y = rows + 1 - x;
