@@ -324,6 +324,15 @@ func TestStockOfChoicesAndCombos(t *testing.T) {
 		t.Errorf("%d invariants of stock are broken", n)
 	}
 
+	// A choice by itself: the one half that is left, and no second.
+	for n, want := range []string{"tikka/Half/5/1/4 jamun/3/0/2", ""} {
+		order = mustPendingOrder(t, s, Cart{ID: int64(80 + n), OutletID: outlet, CustomerID: *mustVisit(t, s).CustomerID}, tikka, 1)
+		mustExec(t, s, `UPDATE order_items SET option_ids = ?::bigint[] WHERE order_id = ?`, IDList(portions[:1]), order)
+		if err := hold(take); want != "" && (err != nil || stock() != want) || want == "" && !errors.As(err, &sold) {
+			t.Errorf("half %d: stock %s, %v", n+1, stock(), err)
+		}
+	}
+
 	// One level, one outlet, its own choices.
 	far := mustItem(t, s, mustOutlet(t, s, "there"), "far", 100)
 	for _, parts := range [][]any{{tikka, nil, jamun, nil}, {jamun, nil, thali, nil}, {thali, nil, far, nil}, {thali, portions[0], jamun, nil}, {thali, nil, jamun, portions[0]}, {thali, nil, thali, nil}} {
