@@ -46,6 +46,7 @@ var answers = []struct {
 	{models.ErrTooLate, 409, "It is too late for that: the kitchen has begun. Please call us."},
 	{models.ErrBadMove, 409, "That is not possible any more: the order has moved on meanwhile."},
 	{models.ErrClosed, 409, "We are not taking orders now. Your cart keeps what you chose."},
+	{models.ErrTimeGone, 409, "That time has just been taken. Please choose another."},
 	{models.ErrOtherOutlet, 409, "Your order has dishes of another kitchen. Please finish or empty it first."},
 	{models.ErrEmptyCart, 409, "Your cart is empty."},
 	{models.ErrTooMuch, 409, "That is more than is left to give back. Nothing was changed."},

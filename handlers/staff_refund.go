@@ -117,7 +117,7 @@ func (a *App) confirmRefund(c *fiber.Ctx, order models.Order, g giving, f form) 
 	case err == nil && share.Amount() != shown:
 		return a.reviewRefund(c, order, g, "It comes to another amount than was shown. Nothing was given back; please look again.")
 	case err == nil:
-		_, err = a.cashier.RequestRefund(ctx, order.ID, g.asked, seen, spoken(g.typed.Reason), me)
+		_, err = a.cashier.RequestRefund(ctx, order.ID, g.asked, seen, g.typed.Reason, me)
 	}
 	if errors.Is(err, models.ErrBadMove) {
 		a.note(c, err)
@@ -125,7 +125,7 @@ func (a *App) confirmRefund(c *fiber.Ctx, order models.Order, g giving, f form) 
 		if err != nil {
 			return err
 		}
-		mine := found && newest.Kind == "staff" && newest.RequestedBy == models.StaffActor(me) && newest.AmountPaise == shown && newest.Reason == spoken(g.typed.Reason)
+		mine := found && newest.Kind == "staff" && newest.RequestedBy == models.StaffActor(me) && newest.AmountPaise == shown && newest.Reason == g.typed.Reason
 		if _, kept, err = a.store.Returned(ctx, order.ID); err != nil {
 			return err
 		}
@@ -271,6 +271,8 @@ func readGiving(f form) (g giving, wrong map[string]string, err error) {
 		wrong["reason"] = "Please say why: the customer reads it, and it is kept."
 	case utf8.RuneCountInString(g.typed.Reason) > maxReason:
 		wrong["reason"] = fmt.Sprintf("Please keep it under %d characters.", maxReason)
+	default:
+		g.typed.Reason = spoken(g.typed.Reason) // from here on it is what the customer reads
 	}
 	return g, wrong, nil
 }

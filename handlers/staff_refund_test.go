@@ -81,7 +81,7 @@ func TestStaffRefund(t *testing.T) {
 		before := k.rows()
 		page, confirm := b.review(o, append([]string{"amount", ""}, dish...)...)
 		page.says("refund-amount", views.Rupees(share.Amount())+" of "+views.Rupees(o.AmountPaise)).says("refund-dishes", "1 × Dal Makhani").says("share-food", views.Rupees(share.SubtotalPaise))
-		page.says("share-cgst", views.Rupees(share.CGSTPaise)).says("share-total", views.Rupees(share.Amount())).says("refund-reason", "the dal was cold").says("refund-yes", "Give "+views.Rupees(share.Amount())+" back")
+		page.says("share-cgst", views.Rupees(share.CGSTPaise)).says("share-total", views.Rupees(share.Amount())).says("refund-reason", "The dal was cold").says("refund-yes", "Give "+views.Rupees(share.Amount())+" back")
 		b.post(orderPath(o, "/refund"), but(confirm, "step", "change")...).is(200).says("refund-form", "What goes back")
 		k.unchanged(before)
 		b.post(orderPath(o, "/refund"), confirm...).is(303).leads(orderPath(o, ""))

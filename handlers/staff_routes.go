@@ -33,6 +33,7 @@ func (a *App) staffTable() []staffRoute {
 		{get, "/staff/orders/:id/timeline", false, nil, a.showTimeline},
 		{get, "/staff/orders/:id/timeline.json", false, nil, a.downloadTimeline},
 		{post, "/staff/orders/:id/move", true, nil, a.moveTicket},
+		{post, "/staff/orders/:id/late", true, nil, a.runLate},
 		{get, "/staff/orders/:id/cancel", false, mayRefund, a.showCancel},
 		{post, "/staff/orders/:id/cancel", true, mayRefund, a.cancelByStaff},
 		{get, "/staff/orders/:id/refund", false, mayRefund, a.showRefund},
@@ -51,6 +52,7 @@ func (a *App) staffTable() []staffRoute {
 		{get, "/staff/outlet", false, mayRefund, a.showStaffOutlet},
 		{post, "/staff/outlet", true, mayRefund, a.saveOutlet},
 
+		{get, auditURL, false, mayRefund, a.showAudit},
 		{get, "/staff/attention", false, nil, a.showAttention},
 		{post, "/staff/attention/:id/close", true, mayRefund, a.closeTask},
 		{post, "/staff/attention/:id/retry", true, mayRefund, a.retryTask},

@@ -53,7 +53,7 @@ func TestStaffGuard(t *testing.T) {
 			}
 			if line.may != nil {
 				kitchenHand.do(line.method, path, nil).is(403).says("error", "not open to your login")
-				if line.method == "POST" || strings.HasSuffix(path, "/cancel") {
+				if line.form {
 					kitchenHand.press(path, "reason", "x", "confirm", "yes").is(403)
 				}
 			}

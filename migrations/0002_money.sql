@@ -347,6 +347,7 @@ CREATE TABLE settlement_items (                             -- what Razorpay say
   settled_at     timestamptz NOT NULL,
   payment_id     bigint REFERENCES payments,
   refund_id      uuid REFERENCES refunds,
+  dispute_id     text,                                                          -- the lost dispute an adjustment takes money for; none of the three: not of this shop's making
   recorded_at    timestamptz NOT NULL DEFAULT shop_now()
 );
 CREATE UNIQUE INDEX settlement_items_payment_key ON settlement_items (payment_id) WHERE kind = 'payment';
@@ -364,7 +365,7 @@ CREATE TABLE ledger_txns (
 CREATE TABLE ledger_entries (                               -- double entry: + debit, − credit
   txn_id       bigint NOT NULL REFERENCES ledger_txns,
   account      text NOT NULL CHECK (account IN ('gateway_clearing','sales','sales_returns','output_cgst','output_sgst','tips','round_off','customer_fees',
-                                                'refunds_payable','gateway_fees','gateway_fee_tax','bank')),
+                                                'refunds_payable','gateway_fees','gateway_fee_tax','bank','disputes')),
   amount_paise bigint NOT NULL CHECK (amount_paise <> 0),
   PRIMARY KEY (txn_id, account)
 );
@@ -425,6 +426,7 @@ CREATE TABLE disputes (                                     -- what a bank asks 
   recorded_at    timestamptz NOT NULL DEFAULT shop_now()
 );
 CREATE INDEX disputes_order ON disputes (order_id);
+ALTER TABLE settlement_items ADD CONSTRAINT settlement_items_dispute_fkey FOREIGN KEY (dispute_id) REFERENCES disputes;
 
 CREATE TABLE payment_hints (                                -- a browser told us while the gateway was away: ask again
   razorpay_payment_id text PRIMARY KEY,

@@ -279,7 +279,7 @@ func (s *Store) judgeLine(ctx context.Context, cart Cart, c *lineChange) error {
 	case more && c.before.Qty == 0 && len(cart.Lines) >= MaxLines:
 		return fmt.Errorf("%w: a cart has at most %d lines", ErrBadInput, MaxLines)
 	}
-	schedule, now, err := s.findScheduleNow(ctx, cart.OutletID)
+	schedule, now, err := s.findScheduleNow(ctx, cart.OutletID, 0)
 	if err != nil {
 		return err
 	}

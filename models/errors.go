@@ -19,6 +19,7 @@ var (
 	ErrAmountMismatch = errors.New("payment amount or currency does not match")
 	ErrTooLate        = errors.New("too late to cancel")
 	ErrClosed         = errors.New("the outlet takes no orders now")
+	ErrTimeGone       = errors.New("that time is no longer offered")
 	ErrOtherOutlet    = errors.New("the cart belongs to another outlet")
 	ErrTooManyTries   = errors.New("too many tries")
 	ErrWrongLogin     = errors.New("login or password is wrong")

@@ -113,6 +113,7 @@ func (i Item) HasChoices() bool { return len(i.Groups) > 0 }
 type Menu struct {
 	Outlet     Outlet
 	Opening    Opening
+	Times      map[string]Times // what can be promised, by way
 	Categories []Category
 	Popular    []Item // from paid orders of the last 30 days; empty when there are none
 }
@@ -132,14 +133,17 @@ const (
 // taken. Categories without a dish are left out. A search puts the best match first, and its category, and leaves out Popular, since its
 // answer is the dishes themselves. Popular is never a single dish. Errors: ErrNotFound, also for an outlet that is not active.
 func (s *Store) FindMenu(ctx context.Context, outletID int64, f MenuFilter) (menu Menu, err error) {
-	schedule, now, err := s.findScheduleNow(ctx, outletID)
+	schedule, now, err := s.findScheduleNow(ctx, outletID, 0)
 	if err != nil {
 		return menu, err
 	}
 	if !schedule.Outlet.Active {
 		return menu, fmt.Errorf("outlet %d is not active: %w", outletID, ErrNotFound)
 	}
-	menu.Outlet, menu.Opening = schedule.Outlet, schedule.At(now)
+	menu.Outlet, menu.Opening, menu.Times = schedule.Outlet, schedule.At(now), map[string]Times{}
+	for _, way := range []string{"delivery", "pickup"} {
+		menu.Times[way] = schedule.TimesAt(now, schedule.Outlet.LeadMinutes(way), Load{Orders: 1})
+	}
 	var categories []Category
 	if err = s.read(ctx, &categories, `SELECT * FROM categories WHERE outlet_id = ? ORDER BY position, id`, outletID); err != nil {
 		return menu, fmt.Errorf("categories of outlet %d: %w", outletID, err)
@@ -206,7 +210,7 @@ func (s *Store) FindItemBySlug(ctx context.Context, outletID int64, slug string)
 	if !isText(slug) {
 		return Item{}, Outlet{}, ErrNotFound
 	}
-	schedule, now, err := s.findScheduleNow(ctx, outletID)
+	schedule, now, err := s.findScheduleNow(ctx, outletID, 0)
 	if err != nil {
 		return Item{}, Outlet{}, err
 	}

@@ -36,7 +36,7 @@ func (s *Store) FindDishEdit(ctx context.Context, itemID, staffID int64) (e Dish
 	if err = s.one(ctx, &outletID, `SELECT outlet_id FROM items WHERE id = ? AND `+staffOfItem, itemID, staffID); err != nil {
 		return e, fmt.Errorf("dish %d: %w", itemID, err)
 	}
-	schedule, now, err := s.findScheduleNow(ctx, outletID)
+	schedule, now, err := s.findScheduleNow(ctx, outletID, 0)
 	if err != nil {
 		return e, err
 	}

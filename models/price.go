@@ -449,5 +449,5 @@ func IsCustomerProblem(err error) bool {
 	var choice *ErrChoice
 	var delivery *ErrDelivery
 	return errors.As(err, &soldOut) || errors.As(err, &choice) || errors.As(err, &delivery) ||
-		errors.Is(err, ErrEmptyCart) || errors.Is(err, ErrOtherOutlet) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed) || errors.Is(err, ErrTooSmall)
+		errors.Is(err, ErrEmptyCart) || errors.Is(err, ErrOtherOutlet) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed) || errors.Is(err, ErrTimeGone) || errors.Is(err, ErrTooSmall)
 }

@@ -1,13 +1,14 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"time"
 )
 
-// errNoPortion says, inside recording only, that a released hold cannot be taken again: the last portion is gone.
+// errNoPortion says, inside recording only, that a released hold cannot be taken again: the last portion, or the last room at its time, is gone.
 var errNoPortion = errors.New("the last portion is gone")
 
 // takeHolds reserves, until expires, what of a fresh order is limited: its dishes, their choices, and the parts of its combos, by one
@@ -69,14 +70,17 @@ func (s *Store) lockHolds(ctx context.Context, orderID int64) (holds []hold, err
 	return holds, err
 }
 
-// CommitHolds turns the order's holds into sales: its own ones even past their expiry, released ones when the portion is still there.
+// CommitHolds turns the order's holds of time and dishes into sales: its own ones even past their expiry, released ones when the portion is still there.
 // Otherwise nothing is changed and kept is false. Safe to repeat. Inside InTx only, under the order's row lock.
 func (s *Store) CommitHolds(ctx context.Context, orderID int64) (kept bool, err error) {
-	holds, err := s.lockHolds(ctx, orderID)
-	if err != nil || len(holds) == 0 {
-		return err == nil, err
-	}
 	err = s.savepoint(ctx, func(tx *Store) error {
+		if kept, err = tx.commitTime(ctx, orderID); err != nil || !kept {
+			return cmp.Or(err, errNoPortion)
+		}
+		holds, err := tx.lockHolds(ctx, orderID)
+		if err != nil {
+			return err
+		}
 		for _, h := range holds {
 			var sold int64
 			switch h.State {
@@ -107,8 +111,11 @@ func (s *Store) CommitHolds(ctx context.Context, orderID int64) (kept bool, err 
 	return err == nil, err
 }
 
-// ReleaseHolds gives back what the order holds or has taken. Safe to repeat. Inside InTx only, under the order's row lock.
+// ReleaseHolds gives back what the order holds or has taken of time and dishes. Safe to repeat. Inside InTx only, under the order's row lock.
 func (s *Store) ReleaseHolds(ctx context.Context, orderID int64) error {
+	if err := s.releaseTime(ctx, orderID); err != nil {
+		return err
+	}
 	holds, err := s.lockHolds(ctx, orderID)
 	if err != nil {
 		return err
@@ -135,7 +142,7 @@ func (s *Store) moveHold(ctx context.Context, orderID int64, h hold, to string) 
 
 // ServesOrder reports whether every dish of an order is within its windows at now. Dishes that are gone from the menu are not asked about.
 func (s *Store) ServesOrder(ctx context.Context, o Order, now time.Time) (bool, error) {
-	schedule, _, err := s.findScheduleNow(ctx, o.OutletID)
+	schedule, _, err := s.findScheduleNow(ctx, o.OutletID, 0)
 	if err != nil {
 		return false, err
 	}

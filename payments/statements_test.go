@@ -37,7 +37,7 @@ func TestStatementsOfTheMoneyPath(t *testing.T) {
 
 	in := s.newCustomer().add("dal-makhani", 2).checkout()
 	var o *models.Order
-	sends("place", 30, func() {
+	sends("place", 31, func() {
 		var err error
 		o, err = s.cashier.PlaceOrder(ctx, in)
 		must(t, err)
@@ -65,7 +65,7 @@ func TestStatementsOfTheMoneyPath(t *testing.T) {
 			must(t, err)
 		}
 	}
-	sends("record, kept", 23, record(paid))
+	sends("record, kept", 25, record(paid))
 	sends("record, repeated", 7, record(paid))
 	sends("record, returned", 17, record(second))
 
@@ -81,7 +81,7 @@ func TestStatementsOfTheMoneyPath(t *testing.T) {
 
 	s.limit("samosa", 10)
 	in = s.newCustomer().add("samosa", 1).add("dal-makhani", 2).checkout()
-	sends("place, two dishes of which one is limited", 33, func() {
+	sends("place, two dishes of which one is limited", 34, func() {
 		var err error
 		o, err = s.cashier.PlaceOrder(ctx, in)
 		must(t, err)
@@ -89,7 +89,7 @@ func TestStatementsOfTheMoneyPath(t *testing.T) {
 	orderID, err = s.cashier.OpenGatewayOrder(ctx, o)
 	must(t, err)
 	limited := s.pay(standin.PayParams{OrderID: orderID})
-	sends("verify, kept, one dish limited", 27, func() {
+	sends("verify, kept, one dish limited", 28, func() {
 		_, err := s.cashier.VerifyCheckout(ctx, o, s.slip(orderID, limited.ID), models.ViaVerify)
 		must(t, err)
 	})

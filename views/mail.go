@@ -56,6 +56,12 @@ func placedText(v MailView) []string {
 	if v.Order.Way == "pickup" {
 		when = "Collect it at " + v.Outlet.Address + " " + v.Outlet.PIN + ", usually after " + pickupTime(v.Outlet) + "."
 	}
+	if v.Order.IsLater() {
+		when = "It is for " + Date(*v.Order.PromisedFrom) + ", " + ClockRange(*v.Order.PromisedFrom, *v.Order.PromisedTo) + ", to " + addressLine(v.Order) + "."
+		if v.Order.Way == "pickup" {
+			when = "Collect it on " + Date(*v.Order.PromisedFrom) + ", " + ClockRange(*v.Order.PromisedFrom, *v.Order.PromisedTo) + ", at " + v.Outlet.Address + " " + v.Outlet.PIN + "."
+		}
+	}
 	return []string{"Thank you, " + v.Order.Name + ". Your order is paid and with the kitchen.", when}
 }
 

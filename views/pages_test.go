@@ -68,6 +68,7 @@ func samplePages() map[string]templ.Component {
 		"staff_attention":       StaffAttentionPage(sampleAttentionView()),
 		"staff_attention_empty": StaffAttentionPage(StaffAttentionView{Page: samplePage("")}),
 		"staff_timeline":        StaffTimelinePage(sampleTimelineView()),
+		"staff_audit":           StaffAuditPage(sampleAuditView()),
 		"offline":               OfflinePage(OutletsView{Page: Page{Title: "No connection", MenuURL: "/", Now: evening}, Outlets: []OutletCard{{Outlet: sampleOutlet()}}}),
 		"policy_refunds":        PolicyPage(samplePolicyView("refunds")),
 		"policy_delivery":       PolicyPage(samplePolicyView("delivery")),
@@ -294,7 +295,7 @@ var hashInName = regexp.MustCompile(`\.[0-9a-f]{12}\.`)
 // TestPagesAreAsBefore compares one whole page of each kind with testdata; run with -update after a change that was meant.
 func TestPagesAreAsBefore(t *testing.T) {
 	pages := samplePages()
-	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "board", "staff_order", "staff_cancel", "staff_refund", "staff_review", "staff_attention", "staff_timeline", "error"} {
+	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "board", "staff_order", "staff_cancel", "staff_refund", "staff_review", "staff_attention", "staff_timeline", "staff_audit", "error"} {
 		t.Run(name, func(t *testing.T) {
 			c, known := pages[name]
 			if !known {

@@ -215,8 +215,24 @@ func sampleMenuView() MenuView {
 func sampleCheckoutView() CheckoutView {
 	metres := 3200
 	q := sampleQuote(models.Destination{Way: "delivery", PIN: "560038", DistanceMetres: &metres, Served: true})
-	return CheckoutView{Page: samplePage("Checkout"), Quote: q, Opening: sampleOpening(), CheckoutKey: "5f0c1f8e-0000-4000-8000-000000000001", Review: q.Digest(),
+	return CheckoutView{Page: samplePage("Checkout"), Quote: q, Opening: sampleOpening(), Times: sampleTimes(), CheckoutKey: "5f0c1f8e-0000-4000-8000-000000000001", Review: q.Digest(),
 		Form: CheckoutFields{Phone: "98450 12345", Name: "Ananya Rao", Way: "delivery", Line1: "Flat 302, Lake View", Line2: "100 Feet Road, Indiranagar", PIN: "560038"}}
+}
+
+// sampleTimes are those of the sample opening, seen at the sample evening: as soon as possible, and two quarters of an hour.
+func sampleTimes() models.Times {
+	quarter := func(minutes int) models.PromisedTime {
+		from := evening.Truncate(15 * time.Minute).Add(time.Duration(minutes) * time.Minute)
+		return models.PromisedTime{From: from, To: from.Add(15 * time.Minute), StartsAt: from, EndsAt: from.Add(15 * time.Minute)}
+	}
+	soonest := quarter(30)
+	soonest.From, soonest.To = *at(30), *at(40)
+	return models.Times{Soonest: &soonest, Later: []models.PromisedTime{quarter(45), quarter(60)}}
+}
+
+// forLater makes the order one for tomorrow evening.
+func forLater(o *models.Order) {
+	o.PromisedFrom, o.PromisedTo = at(24*60), at(24*60+15)
 }
 
 // sampleExtrasView is a checkout with coupon, tip and tax number.
@@ -366,6 +382,14 @@ func sampleStaffOrderView() StaffOrderView {
 }
 
 // sampleAttentionView has one task of every kind.
+func sampleAuditView() StaffAuditView {
+	a := models.Audit{Day: "2026-11-30", Headings: []models.AuditHeading{{Code: "captured", Title: "Captured", Paise: 1_359_00}, {Code: "kept", Title: "Kept", Paise: 1_359_00}, {Code: "discount", Title: "Discount", Paise: 50_00},
+		{Code: "round_off", Title: "Round-off", Paise: -26}, {Code: "awaiting", Title: "Awaiting settlement", Paise: 1_359_00}}}
+	a.Add(models.AuditFinding{Check: "refunds", Table: "payments", ID: "7", OrderID: ptr(int64(12)), Paise: 100, Text: "payment 7 is to give back 100 of 135900 paise, its refunds sum to 0"},
+		models.AuditFinding{Check: "settlement", Table: "settlement_items", ID: "adj_TstAbCdEf00001", Paise: 400, Text: "adjustment adj_TstAbCdEf00001: 0 paise paid and 400 taken that nothing here explains"})
+	return StaffAuditView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Audit: a, Today: "2026-11-30"}
+}
+
 func sampleAttentionView() StaffAttentionView {
 	v := StaffAttentionView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, JobsURL: "/staff/jobs/"}
 	for n, kind := range models.TaskKinds {

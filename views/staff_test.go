@@ -83,7 +83,7 @@ func TestUrgency(t *testing.T) {
 		class, text  string
 	}{{0, 40, "", "0 min"}, {23, 17, "", "23 min"}, {24, 16, "mid", "24 min"}, {40, 0, "mid", "40 min"}, {41, -1, "late", "1 min late"}} {
 		f := models.Fulfilment{QueuedAt: *at(-c.waited), PromisedAt: *at(c.left)}
-		if u := urgencyOf(f, evening); u.class != c.class || u.text != c.text {
+		if u := urgencyOf(models.Ticket{Fulfilment: f}, evening); u.class != c.class || u.text != c.text {
 			t.Errorf("waited %d of %d: %q %q, want %q %q", c.waited, c.waited+c.left, u.class, u.text, c.class, c.text)
 		}
 	}

@@ -116,6 +116,7 @@ type CartView struct {
 	Page  Page
 	Quote models.Quote
 	From  string // the page it stands on: "" menu, "cart"
+	Later bool   // nothing can be had as soon as possible, but an order for later can be placed
 	Again AgainView
 }
 
@@ -132,10 +133,11 @@ type CheckoutView struct {
 	Quote       models.Quote
 	Problem     error // PriceCart's error, nil when the bill can be paid
 	Opening     models.Opening
+	Times       models.Times
 	Form        CheckoutFields
 	Located     bool              // the browser's location is known
 	Errors      map[string]string // by field name, for people
-	Changed     string            // "": first look; "bill": ErrBillChanged; "details": ErrKeyReused
+	Changed     string            // "": first look; "bill": ErrBillChanged; "details": ErrKeyReused; "time": ErrTimeGone
 	Was         *models.Quote     // the bill as it was shown, if it is known
 	CheckoutKey string
 	Review      string // Quote.Digest()
@@ -144,6 +146,7 @@ type CheckoutView struct {
 // CheckoutFields are the fields as typed. They are kept through every error.
 type CheckoutFields struct {
 	Phone, Name, Email, Way, Line1, Line2, PIN, Directions, Note string
+	Time                                                         string // unix time at which the chosen one starts; empty: as soon as possible
 	Coupon, Tip, TipOther, GSTIN, BuyerName                      string // Tip: whole rupees, or other
 }
 

@@ -303,7 +303,7 @@ func (r *round) history(ctx context.Context, orderID int64) []string {
 	var lines []string
 	for _, t := range []struct{ name, where string }{
 		{"orders", "id = $1"}, {"status_changes", "order_id = $1 ORDER BY id"}, {"gateway_claims", "order_id = $1 ORDER BY claimed_at"}, {"gateway_orders", "order_id = $1 ORDER BY created_at"},
-		{"payments", "order_id = $1 ORDER BY id"}, {"refunds", "order_id = $1 ORDER BY requested_at"}, {"fulfilments", "order_id = $1"}, {"stock_holds", "order_id = $1"},
+		{"payments", "order_id = $1 ORDER BY id"}, {"refunds", "order_id = $1 ORDER BY requested_at"}, {"fulfilments", "order_id = $1"}, {"stock_holds", "order_id = $1"}, {"order_time_holds", "order_id = $1"},
 		{"outbox", "order_id = $1 ORDER BY id"}, {"staff_tasks", "order_id = $1 ORDER BY id"}, {"audit", "order_id = $1 ORDER BY id"},
 		{"webhook_events", "order_ref = $1 OR razorpay_payment_id IN (SELECT razorpay_payment_id FROM payments WHERE order_id = $1) ORDER BY id"},
 		{"ledger_txns", "ref_id IN (SELECT id::text FROM payments WHERE order_id = $1 UNION ALL SELECT id::text FROM refunds WHERE order_id = $1) ORDER BY id"},
