@@ -165,9 +165,13 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 	}
 	in.At, in.SoonestBy = chosenTime(fields.Time), chosenTime(f.get("soonest_by"))
 	in.Session, in.CheckoutKey, in.Review = session, f.get("checkout_key"), f.get("review")
+	cart, err := a.store.FindCart(c.UserContext(), session)
+	if err != nil {
+		return err
+	}
 	// What an order was placed for is its own; a tip or a coupon that is not in the bill yet is asked about first.
 	if session.CheckoutKey != nil && *session.CheckoutKey == in.CheckoutKey {
-		changed, err := a.setExtras(c, session, fields)
+		changed, err := a.setExtras(c, cart, fields)
 		if err != nil {
 			return err
 		}
@@ -175,7 +179,7 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 			return a.askAgain(c, session, fields, fiber.StatusConflict, nil, "bill")
 		}
 	}
-	if err := a.checkWay(c, in); err != nil {
+	if err := a.checkWay(c, cart, in.Way); err != nil {
 		if !errors.Is(err, models.ErrBadMove) {
 			return err
 		}
@@ -218,23 +222,23 @@ func (a *App) changeExtras(c *fiber.Ctx) error {
 	if _, _, wrong := checkExtras(fields); len(wrong) > 0 {
 		return a.askAgain(c, session, fields, fiber.StatusUnprocessableEntity, wrong, "")
 	}
-	if _, err := a.setExtras(c, session, fields); err != nil {
+	cart, err := a.store.FindCart(c.UserContext(), session)
+	if err != nil {
 		return err
 	}
-	if err := a.setPlace(c, session, f.get("place")); err != nil {
+	if _, err := a.setExtras(c, cart, fields); err != nil {
+		return err
+	}
+	if err := a.setPlace(c, cart, f.get("place")); err != nil {
 		return err
 	}
 	return a.askAgain(c, session, fields, fiber.StatusOK, nil, "")
 }
 
 // setPlace writes where the browser says it is, "latitude,longitude" in degrees, into the visitor's cart; "none" forgets it, "" changes nothing.
-func (a *App) setPlace(c *fiber.Ctx, session models.Session, typed string) error {
-	if typed == "" {
+func (a *App) setPlace(c *fiber.Ctx, cart models.Cart, typed string) error {
+	if typed == "" || cart.ID == 0 {
 		return nil
-	}
-	cart, err := a.store.FindCart(c.UserContext(), session)
-	if err != nil || cart.ID == 0 {
-		return err
 	}
 	if typed == "none" {
 		return a.store.SetPlace(c.UserContext(), cart.ID, nil, nil)
@@ -248,7 +252,7 @@ func (a *App) setPlace(c *fiber.Ctx, session models.Session, typed string) error
 		}
 		e6[i] = int(math.Round(degrees * 1e6))
 	}
-	err = a.store.SetPlace(c.UserContext(), cart.ID, &e6[0], &e6[1])
+	err := a.store.SetPlace(c.UserContext(), cart.ID, &e6[0], &e6[1])
 	if errors.Is(err, models.ErrBadInput) {
 		return errBadForm
 	}
@@ -256,10 +260,9 @@ func (a *App) setPlace(c *fiber.Ctx, session models.Session, typed string) error
 }
 
 // setExtras writes the coupon and tip as typed into the visitor's cart; both are right (checkExtras). changed says that the bill is another one.
-func (a *App) setExtras(c *fiber.Ctx, session models.Session, fields views.CheckoutFields) (changed bool, err error) {
-	cart, err := a.store.FindCart(c.UserContext(), session)
-	if err != nil || cart.ID == 0 {
-		return false, err
+func (a *App) setExtras(c *fiber.Ctx, cart models.Cart, fields views.CheckoutFields) (changed bool, err error) {
+	if cart.ID == 0 {
+		return false, nil
 	}
 	coupon, tip, _ := checkExtras(fields)
 	return a.store.SetExtras(c.UserContext(), cart.ID, coupon, tip)
@@ -292,16 +295,15 @@ func checkExtras(f views.CheckoutFields) (coupon string, tip models.Paise, wrong
 }
 
 // checkWay refuses a way the cart's outlet does not offer (any more) with models.ErrBadMove.
-func (a *App) checkWay(c *fiber.Ctx, in payments.Checkout) error {
-	cart, err := a.store.FindCart(c.UserContext(), in.Session)
-	if err != nil || cart.ID == 0 {
-		return err
+func (a *App) checkWay(c *fiber.Ctx, cart models.Cart, way string) error {
+	if cart.ID == 0 {
+		return nil
 	}
 	outlet, err := a.store.FindOutlet(c.UserContext(), cart.OutletID)
 	if err != nil {
 		return err
 	}
-	if offeredWay(outlet, in.Way) != in.Way {
+	if offeredWay(outlet, way) != way {
 		return models.ErrBadMove
 	}
 	return nil
