@@ -422,6 +422,10 @@ func TestBrowserTabLostAfterPaying(t *testing.T) {
 			made := b.PaymentsOf(order)
 			return len(made) == 1 && made[0].Captured
 		}))
+		// A tab that is closed lets go of what cut it off first, and a report that is made in that moment would still get through.
+		w.wait("the page's report to be cut off", func() bool {
+			return slices.ContainsFunc(c.asked("/payments/verify"), func(r seenRequest) bool { return r.over })
+		})
 		c.close()
 		return token
 	}
