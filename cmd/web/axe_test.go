@@ -59,7 +59,7 @@ func newChecker(t *testing.T) *checker {
 
 // pictured are the screens worth a picture; the others are only checked.
 var pictured = []string{"menu", "dish", "cart", "checkout", "pay", "pay-failed", "checkout-later", "order-later", "board-later", "order", "order-refund", "order-failed", "order-slow", "order-expired", "board", "staff-order",
-	"order-refund-part", "staff-refund", "staff-refund-review", "staff-timeline", "staff-attention"}
+	"order-refund-part", "staff-refund", "staff-refund-review", "staff-timeline", "staff-attention", "staff-audit", "staff-outlet"}
 
 // look checks the page a tab shows now.
 func (c *checker) look(b *tab, name string) {
@@ -361,6 +361,14 @@ func TestBrowserScreensAreForEverybody(t *testing.T) {
 	check.look(s, "staff-order-cancelled")
 	b.is(id("refund"), "data-stage", "submitted")
 	check.look(b, "order-refund")
+
+	// The books, and what customers are told of the shop.
+	s.open("/staff/audit")
+	s.see(id("verdict"))
+	check.look(s, "staff-audit")
+	s.open("/staff/outlet")
+	s.see(id("staff-outlet"))
+	check.look(s, "staff-outlet")
 
 	// What waits for a person, and everything that happened to the order.
 	w.trouble(f.id)
