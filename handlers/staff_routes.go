@@ -35,6 +35,9 @@ func (a *App) staffTable() []staffRoute {
 		{post, "/staff/orders/:id/move", true, nil, a.moveTicket},
 		{get, "/staff/orders/:id/cancel", false, mayRefund, a.showCancel},
 		{post, "/staff/orders/:id/cancel", true, mayRefund, a.cancelByStaff},
+		{get, "/staff/orders/:id/papers/:number", false, nil, a.showStaffPaper},
+		{post, "/staff/orders/:id/ticket", true, nil, a.printTicket},
+		{get, "/staff/orders/:id/ticket/:nth", false, nil, a.showTicketPrint},
 
 		{get, "/staff/menu", false, nil, a.showStaffMenu},
 		{post, "/staff/menu/:id", true, nil, a.switchDish},

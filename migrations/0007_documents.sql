@@ -172,19 +172,18 @@ CREATE FUNCTION paper_share_lines(o orders, of_refund uuid) RETURNS jsonb LANGUA
 -- issue_paper writes the paper that a cause makes due, if there is one to write; models.issuePaper says when. Under the order's lock.
 -- +goose StatementBegin
 CREATE FUNCTION issue_paper(of_order bigint, why text, of_refund uuid) RETURNS void LANGUAGE plpgsql AS $$
-DECLARE o orders; p payments; r refunds; said papers; invoice papers; part record; kind text; lines jsonb; taxes jsonb; taxable bigint; total bigint;
+DECLARE o orders; p payments; r refunds; said papers; invoice papers; part refund_shares; kind text; lines jsonb; taxes jsonb; taxable bigint; total bigint;
 BEGIN
   SELECT * INTO o FROM orders WHERE id = of_order;
   SELECT * INTO p FROM payments WHERE id = o.paid_payment_id;
   SELECT * INTO r FROM refunds WHERE id = of_refund;
   SELECT * INTO invoice FROM papers WHERE order_id = of_order AND cause = 'handed_over';
   IF why IN ('refund', 'void') THEN
-    SELECT subtotal_paise, discount_paise, packaging_paise, delivery_paise, cgst_paise, sgst_paise, tip_paise, round_off_paise, customer_fee_paise INTO part FROM refund_shares WHERE refund_id = of_refund;
+    SELECT * INTO part FROM refund_shares WHERE refund_id = of_refund;
   ELSE
-    SELECT o.subtotal_paise - COALESCE(sum(s.subtotal_paise), 0) AS subtotal_paise, o.discount_paise - COALESCE(sum(s.discount_paise), 0) AS discount_paise,
-      o.packaging_paise - COALESCE(sum(s.packaging_paise), 0) AS packaging_paise, o.delivery_paise - COALESCE(sum(s.delivery_paise), 0) AS delivery_paise,
-      o.cgst_paise - COALESCE(sum(s.cgst_paise), 0) AS cgst_paise, o.sgst_paise - COALESCE(sum(s.sgst_paise), 0) AS sgst_paise, o.tip_paise - COALESCE(sum(s.tip_paise), 0) AS tip_paise,
-      o.round_off_paise - COALESCE(sum(s.round_off_paise), 0) AS round_off_paise, COALESCE(p.customer_fee_paise, 0) - COALESCE(sum(s.customer_fee_paise), 0) AS customer_fee_paise
+    SELECT NULL, o.subtotal_paise - COALESCE(sum(s.subtotal_paise), 0), o.discount_paise - COALESCE(sum(s.discount_paise), 0), o.packaging_paise - COALESCE(sum(s.packaging_paise), 0),
+      o.delivery_paise - COALESCE(sum(s.delivery_paise), 0), o.cgst_paise - COALESCE(sum(s.cgst_paise), 0), o.sgst_paise - COALESCE(sum(s.sgst_paise), 0), o.tip_paise - COALESCE(sum(s.tip_paise), 0),
+      o.round_off_paise - COALESCE(sum(s.round_off_paise), 0), COALESCE(p.customer_fee_paise, 0) - COALESCE(sum(s.customer_fee_paise), 0), 0
       INTO part FROM counted_shares s WHERE s.payment_id = p.id;
   END IF;
   taxable := part.subtotal_paise - part.discount_paise + part.packaging_paise + part.delivery_paise;
