@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"database/sql/driver"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -54,7 +55,7 @@ const (
 	PaperDebit   = "debit_note"
 )
 
-// Printed is all that a paper says beside its sums. issue_paper writes it, the views read it; a sample stands in testdata/paper.json.
+// Printed is all that a paper says beside its sums. issue_paper writes it, the views read it.
 type Printed struct {
 	Seller struct {
 		Name      string `json:"name"`
@@ -105,7 +106,12 @@ type PaperTax struct {
 	SGSTPaise    Paise       `json:"sgst_paise"`
 }
 
-// Scan reads the column.
+// Value and Scan write and read the column.
+func (p Printed) Value() (driver.Value, error) {
+	text, err := json.Marshal(p)
+	return string(text), err
+}
+
 func (p *Printed) Scan(src any) error {
 	switch text := src.(type) {
 	case []byte:
