@@ -1,6 +1,7 @@
 package views
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -89,6 +90,11 @@ func buyer(v PaperView) (name, address, gstin string) {
 		address = addressLine(v.Order)
 	}
 	return v.Order.Name, address, ""
+}
+
+// commas joins what is not empty.
+func commas(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ", ")
 }
 
 // states are the names of the first two digits of a GSTIN, as the GST network has them.

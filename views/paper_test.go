@@ -153,7 +153,7 @@ func TestPapersSayWhatTheLawWants(t *testing.T) {
 		p := v.Paper
 		says("paper", paperTitle(p.Kind, p.TaxMode))
 		says("paper-number", p.Number)
-		says("paper", p.Number+"30 Nov 2026, 7:38 pm")
+		says("paper", p.Number+" 30 Nov 2026, 7:45 pm")
 		says("paper-seller", "Kesar Kitchen Foods LLP")
 		says("paper-seller", "12, 100 Feet Road")
 		says("paper-seller", "FSSAI 10020043001234")
