@@ -39,7 +39,7 @@ var house = map[string]room{
 		},
 	},
 	"handlers": {
-		ours:    "views payments models live static",
+		ours:    "views payments models live static photos",
 		outside: "github.com/gofiber/fiber/v2 github.com/valyala/fasthttp github.com/a-h/templ riverqueue.com/riverui github.com/prometheus/client_golang github.com/andybalholm/brotli golang.org/x/sync",
 		never: map[string]string{
 			"razorpay":                    "money is spoken of with the gateway in payments only, or a second way to become paid grows here",
@@ -122,6 +122,13 @@ var house = map[string]room{
 		never:   map[string]string{"gorm.io": "the schema is SQL, and has one truth"},
 	},
 	"static": {outside: "github.com/andybalholm/brotli"},
+	"photos": {
+		outside: "golang.org/x/image",
+		never: map[string]string{
+			"models":   "it turns bytes into bytes",
+			"net/http": "it turns bytes into bytes",
+		},
+	},
 
 	// What never ships.
 	"razorpay/standin": {

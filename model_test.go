@@ -9,7 +9,7 @@ import (
 )
 
 // sizes are the names in #ifdef that plant no mistake: scripts/model says the same.
-var sizes = map[string]bool{"PRESSES": true, "FAILS": true, "OUTSIDE": true, "TAIL_LOST": true}
+var sizes = map[string]bool{"PRESSES": true, "FAILS": true, "OUTSIDE": true, "AGAIN": true, "REFUSALS": true, "TAIL_LOST": true}
 
 // TestModelPageIsTrue keeps docs/model.md beside the models and the code: every planted mistake has its row, and what the page says a
 // model stands for exists. That the models hold, and the mistakes are found, is for Spin to say (scripts/model).

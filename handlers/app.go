@@ -91,6 +91,7 @@ func New(cfg Config, deps Deps) *App {
 		// X-Forwarded-… are believed from nobody here; the one that is needed is read in clientAddress.
 		EnableTrustedProxyCheck: true,
 	})
+	a.fiber.Server().HeaderReceived = allowPhotos
 	a.register(a.fiber)
 	return a
 }

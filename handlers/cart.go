@@ -36,6 +36,9 @@ func (a *App) showCart(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	if view.Again, err = a.again(c, cart); err != nil {
+		return err
+	}
 	c.Set(fiber.HeaderCacheControl, noCache)
 	return a.render(c, fiber.StatusOK, views.CartPage(view))
 }
@@ -58,10 +61,12 @@ func (a *App) priceCart(c *fiber.Ctx, cart models.Cart, page views.Page, from st
 	if cart.ID == 0 {
 		return view, nil, nil
 	}
-	list, err := a.store.PriceListFor(c.UserContext(), cart)
+	offer, err := a.store.OfferFor(c.UserContext(), cart, "", nil)
 	if err != nil {
 		return view, nil, err
 	}
+	list := offer.List
+	view.Later = offer.Schedule.TimesAt(offer.ReadAt, offer.Schedule.Outlet.LeadMinutes("pickup"), offer.Load).IsForLater()
 	// Collecting costs nothing, so this is the cart alone; checkout prices the way and the place.
 	view.Quote, err = models.PriceCart(list, cart, models.Destination{Way: "pickup", Served: true})
 	if err != nil && !models.IsCustomerProblem(err) {
@@ -101,10 +106,11 @@ type cartChange struct {
 	from    string // "", cart, checkout: where the stepper stands
 	way     string // from checkout: what the bill in the answer is for
 	pin     string
+	time    string
 }
 
 var stepperFields = []field{{name: "item", max: 19}, {name: "option", max: 19, many: true}, {name: "set", max: 2}, {name: "qty", max: 2}, {name: "seq", max: 16},
-	{name: "from", max: 8}, {name: "way", max: 8}, {name: "pin", max: 40}}
+	{name: "from", max: 8}, {name: "way", max: 8}, {name: "pin", max: 40}, {name: "time", max: 12}}
 
 var dishFields = []field{{name: "item", max: 19}, {name: "option", max: 19, many: true}, {name: "option.*", max: 19}, {name: "add", max: 2}, {name: "note", max: 2000}}
 
@@ -136,11 +142,11 @@ func readCartChange(c *fiber.Ctx) (change cartChange, err error) {
 			change.options = append(change.options, option)
 		}
 	}
-	change.note, change.from, change.way, change.pin = f.get("note"), f.get("from"), f.get("way"), f.get("pin")
+	change.note, change.from, change.way, change.pin, change.time = f.get("note"), f.get("from"), f.get("way"), f.get("pin"), f.get("time")
 	switch {
 	case change.from != "" && change.from != "cart" && change.from != "checkout":
 		return change, fmt.Errorf("%w: from", errBadForm)
-	case change.from != "checkout" && (f.has("way") || f.has("pin")), change.way != "" && !isWay(change.way):
+	case change.from != "checkout" && (f.has("way") || f.has("pin") || f.has("time")), change.way != "" && !isWay(change.way):
 		return change, fmt.Errorf("%w: way or pin", errBadForm)
 	case f.has("add"):
 		change.adds = true
@@ -199,9 +205,9 @@ func (a *App) applyChange(c *fiber.Ctx, session models.Session, change cartChang
 		}
 	}
 	if change.adds {
-		_, err = a.store.AddToCart(ctx, cart.ID, change.itemID, change.options, change.qty, change.note)
+		_, err = a.store.AddFiltered(ctx, dietOf(c), cart.ID, change.itemID, change.options, change.qty, change.note)
 	} else {
-		_, err = a.store.SetCartLine(ctx, cart.ID, change.itemID, change.options, change.qty, change.seq)
+		_, err = a.store.SetFiltered(ctx, dietOf(c), cart.ID, change.itemID, change.options, change.qty, change.seq)
 	}
 	return err
 }
@@ -268,7 +274,7 @@ func (a *App) changeUpdate(c *fiber.Ctx, session models.Session, change cartChan
 			return nil, err
 		}
 		if change.way != "" {
-			fields.Way, fields.PIN = change.way, change.pin
+			fields.Way, fields.PIN, fields.Time = change.way, change.pin, change.time
 		}
 		view, err := a.reviewCheckout(c, session, fields)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/gofiber/fiber/v2"
@@ -28,7 +29,7 @@ func (a *App) showCheckout(c *fiber.Ctx) error {
 		return err
 	}
 	if way := c.Query("way"); isWay(way) {
-		fields.Way, fields.PIN = way, cleanQuery(c.Query("pin"))
+		fields.Way, fields.PIN, fields.Time = way, cleanQuery(c.Query("pin")), cleanQuery(c.Query("time"))
 	}
 	view, err := a.reviewCheckout(c, session, fields)
 	if err != nil {
@@ -62,6 +63,9 @@ func (a *App) rememberedFields(c *fiber.Ctx, session models.Session) (views.Chec
 			Line1: last.Line1, Line2: last.Line2, PIN: last.PIN, Directions: last.Directions}
 		if last.Status == models.OrderPending { // still this meal: its allergy must not get lost on the way to paying again
 			fields.Note = last.Note
+			if last.IsLater() {
+				fields.Time = strconv.FormatInt(last.PromisedFrom.Unix(), 10)
+			}
 		}
 	}
 	if way := a.wayChosen(c); way != "" {
@@ -89,7 +93,7 @@ func (a *App) reviewCheckout(c *fiber.Ctx, session models.Session, fields views.
 	view.Form.Way = offeredWay(outlet, fields.Way)
 	pin, _ := normalPIN(fields.PIN)
 	phone, _ := normalPhone(fields.Phone)
-	review, err := a.cashier.Review(ctx, session, view.Form.Way, pin, phone)
+	review, err := a.cashier.Review(ctx, session, view.Form.Way, pin, phone, chosenTime(fields.Time))
 	if err != nil {
 		return view, err
 	}
@@ -101,12 +105,23 @@ func (a *App) reviewCheckout(c *fiber.Ctx, session models.Session, fields views.
 		view.Form.Tip, view.Form.TipOther = tipFields(cart.TipPaise)
 	}
 	view.Quote, view.Problem, view.Opening, view.Review = review.Quote, review.Problem, review.Opening, review.Quote.Digest()
+	view.Times = review.Times
 	if len(review.Cart.Lines) > 0 {
 		if view.CheckoutKey, err = a.store.EnsureCheckoutKey(ctx, session.ID); err != nil {
 			return view, err
 		}
 	}
 	return view, nil
+}
+
+// chosenTime reads when a time starts as the form sends it; nil: as soon as possible, or no time at all.
+func chosenTime(typed string) *time.Time {
+	seconds, err := strconv.ParseUint(typed, 10, 33)
+	if err != nil {
+		return nil
+	}
+	at := time.Unix(int64(seconds), 0)
+	return &at
 }
 
 // offeredWay is the chosen way if the outlet offers it, else the first it offers.
@@ -120,7 +135,7 @@ func offeredWay(outlet models.Outlet, chosen string) string {
 var checkoutFields = []field{{name: "phone", max: 100}, {name: "name", max: 1000}, {name: "email", max: 1000}, {name: "way", max: 8},
 	{name: "line1", max: 1000}, {name: "line2", max: 1000}, {name: "pin", max: 40}, {name: "directions", max: 2000}, {name: "note", max: 8000, text: true},
 	{name: "coupon", max: 100}, {name: "tip", max: 8}, {name: "tip_other", max: 20}, {name: "gstin", max: 100}, {name: "buyer_name", max: 1000}, {name: "place", max: 40},
-	{name: "checkout_key", max: 36}, {name: "review", max: 64}}
+	{name: "time", max: 12}, {name: "soonest_by", max: 12}, {name: "checkout_key", max: 36}, {name: "review", max: 64}}
 
 // placeOrder is Pay: it checks the fields, makes or finds the one order of this checkout and goes on to its payment.
 func (a *App) placeOrder(c *fiber.Ctx) error {
@@ -129,7 +144,7 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 		return err
 	}
 	fields := typedFields(f)
-	if fields.Way != "" && !isWay(fields.Way) {
+	if fields.Way != "" && !isWay(fields.Way) || fields.Time != "" && chosenTime(fields.Time) == nil {
 		return errBadForm
 	}
 	if isStale(c) {
@@ -148,6 +163,7 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 	if len(wrong) > 0 {
 		return a.askAgain(c, session, fields, fiber.StatusUnprocessableEntity, wrong, "")
 	}
+	in.At, in.SoonestBy = chosenTime(fields.Time), chosenTime(f.get("soonest_by"))
 	in.Session, in.CheckoutKey, in.Review = session, f.get("checkout_key"), f.get("review")
 	// What an order was placed for is its own; a tip or a coupon that is not in the bill yet is asked about first.
 	if session.CheckoutKey != nil && *session.CheckoutKey == in.CheckoutKey {
@@ -177,7 +193,7 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 func typedFields(f form) views.CheckoutFields {
 	return views.CheckoutFields{Phone: f.get("phone"), Name: f.get("name"), Email: f.get("email"), Way: f.get("way"), Line1: f.get("line1"),
 		Line2: f.get("line2"), PIN: f.get("pin"), Directions: f.get("directions"), Note: strings.ReplaceAll(f.get("note"), "\r\n", "\n"),
-		Coupon: f.get("coupon"), Tip: f.get("tip"), TipOther: f.get("tip_other"), GSTIN: f.get("gstin"), BuyerName: f.get("buyer_name")}
+		Coupon: f.get("coupon"), Tip: f.get("tip"), TipOther: f.get("tip_other"), GSTIN: f.get("gstin"), BuyerName: f.get("buyer_name"), Time: f.get("time")}
 }
 
 // changeExtras is Apply, and another tip: it writes coupon and tip into the cart and shows the bill with them. What was typed elsewhere is
@@ -313,6 +329,9 @@ func (a *App) refuseOrder(c *fiber.Ctx, in payments.Checkout, fields views.Check
 			changed = ""
 		}
 		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, nil, changed)
+	case errors.Is(cause, models.ErrTimeGone):
+		a.note(c, cause)
+		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, nil, "time")
 	case errors.As(cause, &delivery) && delivery.Why == "far":
 		return a.askAgain(c, in.Session, fields, fiber.StatusUnprocessableEntity, map[string]string{"pin": "We do not deliver to this PIN code."}, "")
 	case errors.As(cause, &delivery):
@@ -329,7 +348,7 @@ func (a *App) isFirstTotal(c *fiber.Ctx, in payments.Checkout) (bool, error) {
 	if in.Way != "delivery" {
 		return false, nil
 	}
-	review, err := a.cashier.Review(c.UserContext(), in.Session, in.Way, "", in.Phone)
+	review, err := a.cashier.Review(c.UserContext(), in.Session, in.Way, "", in.Phone, in.At)
 	return err == nil && review.Quote.Digest() == in.Review, err
 }
 

@@ -346,7 +346,7 @@ func TestHealth(t *testing.T) {
 	must(t, s.store.Close())
 	b.get("/readyz").is(503)
 	b.get("/healthz").is(200)
-	b.get("/").is(500).shows("error", "went wrong")
+	b.get("/").is(503).shows("error", "We cannot answer just now")
 }
 
 // Behind a proxy of ours the address is the nearest that is not one; what a client writes itself is never believed.

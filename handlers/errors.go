@@ -46,8 +46,10 @@ var answers = []struct {
 	{models.ErrTooLate, 409, "It is too late for that: the kitchen has begun. Please call us."},
 	{models.ErrBadMove, 409, "That is not possible any more: the order has moved on meanwhile."},
 	{models.ErrClosed, 409, "We are not taking orders now. Your cart keeps what you chose."},
+	{models.ErrTimeGone, 409, "That time has just been taken. Please choose another."},
 	{models.ErrOtherOutlet, 409, "Your order has dishes of another kitchen. Please finish or empty it first."},
 	{models.ErrEmptyCart, 409, "Your cart is empty."},
+	{models.ErrTooMuch, 409, "That is more than is left to give back. Nothing was changed."},
 	{models.ErrTooSmall, 409, "The least that can be paid online is ₹1. Please add something to your order."},
 	{models.ErrAmountMismatch, 409, "The amount paid does not match the bill. We are looking into it."},
 	{payments.ErrTooLarge, 413, "That was too large. Nothing was changed."},
@@ -111,7 +113,7 @@ func soldOutText(e *models.ErrSoldOut) string {
 	if e.Left > 0 {
 		return "Only " + views.Count(e.Left, "portion", "portions") + " of " + e.Name + " left"
 	}
-	return e.Name + " is sold out"
+	return views.OffText(e)
 }
 
 // panicError is a panic on its way to the log.

@@ -133,6 +133,10 @@ func postedValues(c *fiber.Ctx) (url.Values, error) {
 
 // postedCSRF is the token in a form's body, if it has one; a body that cannot be read has none.
 func postedCSRF(c *fiber.Ctx) string {
+	if strings.HasPrefix(c.Get(fiber.HeaderContentType), fiber.MIMEMultipartForm) {
+		sent, _ := readUpload(c)
+		return sent.csrf
+	}
 	values, err := postedValues(c)
 	if err != nil {
 		return ""

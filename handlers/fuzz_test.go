@@ -595,7 +595,7 @@ func FuzzCheckout(f *testing.F) {
 			said.Set(name, value)
 		}
 		pin, _ := normalPIN(said.Get("pin"))
-		review, err := s.cashier.Review(t.Context(), session, offeredWay(s.outlet, said.Get("way")), pin, "")
+		review, err := s.cashier.Review(t.Context(), session, offeredWay(s.outlet, said.Get("way")), pin, "", nil)
 		must(t, err)
 		words := []string{"{key}", key, "{KEY}", strings.ToUpper(key), "{review}", review.Quote.Digest()}
 		in, values := s.formShot("/checkout", b.cookies[guestCookie], s.fill(body, words...), name, s.fill(value, words...), flags)
@@ -612,7 +612,7 @@ func FuzzCheckout(f *testing.F) {
 		if !mayPass(values, in.session, flags, checkoutFields) || values.Get("checkout_key") == "" {
 			t.Errorf("placed %s", location)
 		}
-		s.wrote(before, "orders", "order_items", "order_item_options", "order_taxes", "order_counters", "kitchen_slots", "stock", "stock_holds", "stock_movements",
+		s.wrote(before, "orders", "order_items", "order_item_options", "order_taxes", "order_counters", "kitchen_slots", "stock", "stock_holds", "stock_movements", "order_times", "order_time_holds",
 			"gateway_claims", "gateway_orders", "status_changes", "audit", "carts", "sessions")
 		token, found := strings.CutPrefix(location, "/pay/")
 		if made := s.count(`SELECT count(*) FROM orders`) - orders; !found || made < 0 || made > 1 {

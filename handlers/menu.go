@@ -55,12 +55,11 @@ func (a *App) showMenu(c *fiber.Ctx, outlet models.Outlet) error {
 	if err != nil {
 		return err
 	}
-	view := views.MenuView{Query: cleanQuery(c.Query("q")), VegOnly: a.vegOnly(c), Way: a.wayChosen(c)}
+	view := views.MenuView{Query: cleanQuery(c.Query("q")), Diet: a.dietChosen(c), Way: a.wayChosen(c)}
 	if view.Page, err = a.page(c, "", outlet); err != nil {
 		return err
 	}
-	// The whole menu: search and filter are the view's, so that the answer to a search and the page itself cannot differ.
-	if view.Menu, err = a.store.FindMenu(c.UserContext(), outlet.ID, models.MenuFilter{}); err != nil {
+	if view.Menu, err = a.store.FindMenu(c.UserContext(), outlet.ID, models.MenuFilter{Query: view.Query, Diet: view.Diet}); err != nil {
 		return err
 	}
 	if view.Cart, err = a.cartView(c, session, view.Page, ""); err != nil {
@@ -88,21 +87,6 @@ func (a *App) latestOrder(c *fiber.Ctx, session models.Session) (models.Order, b
 		return models.Order{}, false, err
 	}
 	return orders[0], true, nil
-}
-
-// vegOnly reads the filter. The form says filter=1 so that an absent veg means unticked; otherwise the cookie remembers.
-func (a *App) vegOnly(c *fiber.Ctx) bool {
-	if c.Query("filter") != "1" {
-		return c.Cookies(vegCookie) == "1"
-	}
-	if c.Query("veg") == "1" {
-		a.setCookie(c, vegCookie, "1", "/", guestCookieAge)
-		return true
-	}
-	if c.Cookies(vegCookie) != "" {
-		a.setCookie(c, vegCookie, "", "/", 0)
-	}
-	return false
 }
 
 // wayChosen is delivery, pickup, or empty when the visitor has not said.
@@ -158,7 +142,11 @@ func (a *App) renderDish(c *fiber.Ctx, status int, view views.DishView, outlet m
 	if err != nil {
 		return err
 	}
-	view.Opening, view.VegOnly = schedule.At(now), c.Cookies(vegCookie) == "1"
+	view.Opening = schedule.At(now)
+	narrowed, fits := dietOf(c).Narrow(view.Item)
+	if view.Hidden = !fits; fits {
+		view.Item = narrowed
+	}
 	if view.Page, err = a.page(c, view.Item.Name, outlet); err != nil {
 		return err
 	}

@@ -89,7 +89,7 @@ func (a *App) showManifest(c *fiber.Ctx) error {
 func (a *App) serveWorker(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderCacheControl, "no-cache")
 	c.Set(fiber.HeaderContentType, "text/javascript; charset=utf-8")
-	return c.Send(static.Worker("/offline", static.Path("app.css"), static.Path("fonts/figtree.woff2")))
+	return c.Send(static.Worker("/offline", static.Path("app.css"), static.Path("app.js"), static.Path("fonts/figtree.woff2")))
 }
 
 type sitemap struct {

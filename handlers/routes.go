@@ -46,7 +46,9 @@ func (a *App) routes() []route {
 		{post, "/orders/:token/cancel", true, a.cancelOrder},
 		{get, "/orders/:token/invoice", false, a.showInvoice},
 		{get, "/orders/:token/papers/:number", false, a.showPaper},
+		{post, "/orders/:token/again", true, a.orderAgain},
 
+		{get, "/photos/:name", false, a.servePhoto},
 		{get, "/static/*", false, a.serveStatic},
 		{get, "/policies/:name", false, a.showPolicy},
 		{get, "/offline", false, a.showOffline},

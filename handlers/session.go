@@ -21,7 +21,7 @@ const (
 	guestCookie = "sid"
 	staffCookie = "staff_sid"
 	cartCookie  = "cartv" // readable: the page's script compares it after Back (ux.md section 6)
-	vegCookie   = "veg"
+	dietCookie  = "diet"
 	wayCookie   = "way"
 	themeCookie = "theme"
 

@@ -69,15 +69,34 @@ func (a *App) retryTask(c *fiber.Ctx) error {
 	})
 }
 
-// onTask does something about the task in the address. One that is not on this member's list any more, or never was, is 404 with the
+// failedRefunds are the refunds that wait for this member to send them again: the task of each, by the refund's id.
+func (a *App) failedRefunds(c *fiber.Ctx, member models.Staff) (map[string]int64, error) {
+	if !member.MayRefund() {
+		return nil, nil
+	}
+	tasks, err := a.tasksFor(c, member)
+	waiting := map[string]int64{}
+	for _, task := range tasks {
+		if task.Kind == models.TaskRefundFailed {
+			waiting[task.Ref] = task.ID
+		}
+	}
+	return waiting, err
+}
+
+// onTask does something about the task in the address, and leads back to the list, or to the task's order when that is where it was pressed. One that is not on this member's list any more, or never was, is 404 with the
 // list as it is.
 func (a *App) onTask(c *fiber.Ctx, done string, do func(models.Task, models.Staff) error) error {
 	taskID, err := rowID(c)
 	if err != nil {
 		return err
 	}
-	if _, err := readForm(c); err != nil {
+	f, err := readForm(c, field{name: "back", max: 5})
+	if err != nil {
 		return err
+	}
+	if back := f.get("back"); back != "" && back != "order" {
+		return fmt.Errorf("%w: back to where", errBadForm)
 	}
 	if isStale(c) {
 		return a.answerAttention(c, fiber.StatusConflict, staleNotice)
@@ -97,6 +116,9 @@ func (a *App) onTask(c *fiber.Ctx, done string, do func(models.Task, models.Staf
 		}
 		if err != nil {
 			return err
+		}
+		if f.has("back") && task.OrderID != nil {
+			return redirect(c, fmt.Sprintf("/staff/orders/%d", *task.OrderID))
 		}
 		return redirect(c, attentionURL+"?done="+done)
 	}

@@ -114,7 +114,7 @@ func (a *App) answerDish(c *fiber.Ctx, itemID int64) error {
 	for _, category := range menu.Categories {
 		for _, item := range category.Items {
 			if item.ID == itemID {
-				return a.render(c, fiber.StatusOK, views.StaffDishRow(views.StaffDishView{Page: page, Item: item}))
+				return a.render(c, fiber.StatusOK, views.StaffDishRow(views.StaffDishView{Page: page, Item: item, Edits: shiftOf(c).member.MayRefund()}))
 			}
 		}
 	}

@@ -77,6 +77,12 @@ func (a *App) answerOrder(c *fiber.Ctx, status int, order models.Order, notice s
 	if view.Papers, err = a.store.ListPapers(ctx, order.ID); err != nil {
 		return err
 	}
+	if view.Shares, err = a.store.ListShares(ctx, order.ID); err != nil {
+		return err
+	}
+	if view.Waiting, err = a.failedRefunds(c, view.Staff); err != nil {
+		return err
+	}
 	if view.Disputes, err = a.store.ListDisputes(ctx, order.ID); err != nil {
 		return err
 	}
@@ -177,7 +183,7 @@ func (a *App) leftToRefund(c *fiber.Ctx, order models.Order) (models.Paise, erro
 	}
 	for _, p := range payments {
 		if p.IsKept() {
-			return max(p.AmountPaise-p.CustomerFeePaise-p.RefundReservedPaise, 0), nil // more may have gone back: the fee, by another hand
+			return p.LeftPaise(), nil
 		}
 	}
 	return 0, nil

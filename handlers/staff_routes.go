@@ -33,18 +33,29 @@ func (a *App) staffTable() []staffRoute {
 		{get, "/staff/orders/:id/timeline", false, nil, a.showTimeline},
 		{get, "/staff/orders/:id/timeline.json", false, nil, a.downloadTimeline},
 		{post, "/staff/orders/:id/move", true, nil, a.moveTicket},
+		{post, "/staff/orders/:id/late", true, nil, a.runLate},
 		{get, "/staff/orders/:id/cancel", false, mayRefund, a.showCancel},
 		{post, "/staff/orders/:id/cancel", true, mayRefund, a.cancelByStaff},
 		{get, "/staff/orders/:id/papers/:number", false, nil, a.showStaffPaper},
 		{post, "/staff/orders/:id/ticket", true, nil, a.printTicket},
 		{get, "/staff/orders/:id/ticket/:nth", false, nil, a.showTicketPrint},
+		{get, "/staff/orders/:id/refund", false, mayRefund, a.showRefund},
+		{post, "/staff/orders/:id/refund", true, mayRefund, a.refundByStaff},
 
 		{get, "/staff/menu", false, nil, a.showStaffMenu},
 		{post, "/staff/menu/:id", true, nil, a.switchDish},
+		{get, "/staff/dishes/:id", false, mayEdit, a.showDishEdit},
+		{post, "/staff/dishes/:id/facts", true, mayEdit, a.editFacts},
+		{post, "/staff/dishes/:id/choice", true, mayEdit, a.editChoice},
+		{post, "/staff/dishes/:id/window", true, mayEdit, a.editWindow},
+		{post, "/staff/dishes/:id/special", true, mayEdit, a.editSpecial},
+		{post, "/staff/dishes/:id/part", true, mayEdit, a.editPart},
+		{post, photoPath, true, mayEdit, a.editPhoto},
 
 		{get, "/staff/outlet", false, mayRefund, a.showStaffOutlet},
 		{post, "/staff/outlet", true, mayRefund, a.saveOutlet},
 
+		{get, auditURL, false, mayRefund, a.showAudit},
 		{get, "/staff/attention", false, nil, a.showAttention},
 		{post, "/staff/attention/:id/close", true, mayRefund, a.closeTask},
 		{post, "/staff/attention/:id/retry", true, mayRefund, a.retryTask},
@@ -73,6 +84,9 @@ func (a *App) staffRoutes(r fiber.Router) {
 
 // Whose business something is.
 func mayRefund(m models.Staff) bool { return m.MayRefund() }
+
+// mayEdit is an owner or a manager: the cooks switch dishes off, they do not price them.
+func mayEdit(m models.Staff) bool { return m.MayRefund() }
 
 // ownsAll is an owner without an outlet: the job queue is every outlet's, and its buttons stop refunds.
 func ownsAll(m models.Staff) bool { return m.Role == "owner" && m.OutletID == nil }

@@ -193,7 +193,7 @@ func (k *kitchen) try(b basket) (*models.Order, error) {
 	if b.outlet.ID != k.outlet.ID {
 		way, pin, line1 = "pickup", "", ""
 	}
-	review, err := k.cashier.Review(ctx, session, way, pin, "")
+	review, err := k.cashier.Review(ctx, session, way, pin, "", nil)
 	must(k.t, err)
 	return k.cashier.PlaceOrder(ctx, payments.Checkout{Session: session, CheckoutKey: *session.CheckoutKey, Review: review.Quote.Digest(), Way: way,
 		Name: b.name, Phone: "+919845012345", Line1: line1, PIN: pin, Note: b.note, Directions: b.directions})

@@ -21,12 +21,19 @@ func TestRestartingDatabaseIsBusy(t *testing.T) {
 			t.Errorf("%s is answered with %d", code, status)
 		}
 	}
-	for _, cut := range []error{driver.ErrBadConn, sql.ErrConnDone} { // a connection that was cut, as the driver says it
+	closed := sql.OpenDB(nowhere{})
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, cut := range []error{driver.ErrBadConn, sql.ErrConnDone, closed.Ping()} { // a connection that was cut, as the driver says it; a shop that stops
 		if status, _ := explain(fmt.Errorf("session: %w", cut)); status != 503 {
 			t.Errorf("%v is answered with %d", cut, status)
 		}
 	}
 }
+
+// nowhere is a database that nobody connects to.
+type nowhere struct{ driver.Connector }
 
 // Whoever brings a signed slip has paid, and so may have whoever looks at their order. Whatever goes wrong there, nobody is told that
 // nothing was charged.

@@ -57,10 +57,18 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 		text, err = views.ConfirmationMail(view)
 	case models.LetterRefundRequested, models.LetterRefundProcessed:
 		var refund models.Refund
-		if refund, err = store.FindRefund(ctx, letter.Ref); err == nil {
-			view.Refund = &refund
-			text, err = views.RefundMail(view)
+		if refund, err = store.FindRefund(ctx, letter.Ref); err != nil {
+			break
 		}
+		var shares map[string]models.Parts
+		if shares, err = store.ListShares(ctx, order.ID); err != nil {
+			break
+		}
+		view.Refund = &refund
+		if share, kept := shares[refund.ID]; kept {
+			view.Share = &share
+		}
+		text, err = views.RefundMail(view)
 	default:
 		err = fmt.Errorf("no text for letters of kind %q", letter.Kind)
 	}

@@ -21,7 +21,8 @@ func timetable() []*river.PeriodicJob {
 		every[models.RefreshTasksArgs](time.Minute),
 		every[models.CheckInvariantsArgs](5 * time.Minute),
 		every[models.ReconcileAccountArgs](time.Hour),
-		every[models.ReconcileDisputesArgs](time.Hour), // a deadline is days away
+		every[models.ReconcileDisputesArgs](time.Hour),     // a deadline is days away
+		every[models.RecordSettlementsArgs](6 * time.Hour), // payouts come once or twice a working day; what was missed is read again
 		every[models.ReconcileWeekArgs](24 * time.Hour),
 		every[models.PurgeArgs](24 * time.Hour),
 	}

@@ -68,6 +68,7 @@ func New(store *models.Store, cashier *payments.Cashier, letters Letters, log *s
 		addSweep[models.WatchDeadlinesArgs](workers, store.WatchDeadlines),
 		addSweep[models.PurgeArgs](workers, func(ctx context.Context) (int, error) { return purge(ctx, store, cashier) }),
 		addSweep[models.ReconcileDisputesArgs](workers, cashier.ReconcileDisputes),
+		addSweep[models.RecordSettlementsArgs](workers, cashier.RecordSettlements),
 		addSweep[models.RefreshTasksArgs](workers, store.RefreshTasks),
 		addSweep[models.CheckInvariantsArgs](workers, func(ctx context.Context) (int, error) { return checkInvariants(ctx, store, log) }),
 	}

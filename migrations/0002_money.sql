@@ -154,7 +154,8 @@ CREATE TABLE stock (
   initial int NOT NULL CHECK (initial >= 0),
   held    int NOT NULL DEFAULT 0 CONSTRAINT stock_held_check CHECK (held >= 0),
   sold    int NOT NULL DEFAULT 0 CONSTRAINT stock_sold_check CHECK (sold >= 0),
-  PRIMARY KEY (item_id, day),
+  option_id bigint NOT NULL DEFAULT 0,                      -- of that choice of the dish; 0: of the dish itself
+  PRIMARY KEY (item_id, option_id, day),
   CONSTRAINT stock_left_check CHECK (held + sold <= initial)
 );
 
@@ -164,8 +165,9 @@ CREATE TABLE stock_holds (
   qty        int NOT NULL CHECK (qty > 0),
   state      text NOT NULL DEFAULT 'held' CHECK (state IN ('held','committed','released')),
   expires_at timestamptz NOT NULL,
-  PRIMARY KEY (order_id, item_id, day),
-  FOREIGN KEY (item_id, day) REFERENCES stock
+  option_id  bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (order_id, item_id, option_id, day),
+  FOREIGN KEY (item_id, option_id, day) REFERENCES stock
 );
 CREATE INDEX stock_holds_open ON stock_holds (expires_at) WHERE state = 'held';
 
@@ -174,9 +176,10 @@ CREATE TABLE stock_movements (                              -- append-only, writ
   at       timestamptz NOT NULL DEFAULT shop_now(),
   item_id  bigint NOT NULL, day date NOT NULL, order_id bigint,
   kind     text NOT NULL CHECK (kind IN ('set','hold','release','sell','unsell')),
-  initial  int NOT NULL DEFAULT 0, held int NOT NULL DEFAULT 0, sold int NOT NULL DEFAULT 0   -- deltas
+  initial  int NOT NULL DEFAULT 0, held int NOT NULL DEFAULT 0, sold int NOT NULL DEFAULT 0,  -- deltas
+  option_id bigint NOT NULL DEFAULT 0
 );
-CREATE INDEX stock_movements_item ON stock_movements (item_id, day);
+CREATE INDEX stock_movements_item ON stock_movements (item_id, option_id, day);
 
 -- gateway -------------------------------------------------------------------
 CREATE TABLE gateway_claims (                               -- who may call create now; it expires
@@ -344,6 +347,7 @@ CREATE TABLE settlement_items (                             -- what Razorpay say
   settled_at     timestamptz NOT NULL,
   payment_id     bigint REFERENCES payments,
   refund_id      uuid REFERENCES refunds,
+  dispute_id     text,                                                          -- the lost dispute an adjustment takes money for; none of the three: not of this shop's making
   recorded_at    timestamptz NOT NULL DEFAULT shop_now()
 );
 CREATE UNIQUE INDEX settlement_items_payment_key ON settlement_items (payment_id) WHERE kind = 'payment';
@@ -361,7 +365,7 @@ CREATE TABLE ledger_txns (
 CREATE TABLE ledger_entries (                               -- double entry: + debit, − credit
   txn_id       bigint NOT NULL REFERENCES ledger_txns,
   account      text NOT NULL CHECK (account IN ('gateway_clearing','sales','sales_returns','output_cgst','output_sgst','tips','round_off','customer_fees',
-                                                'refunds_payable','gateway_fees','gateway_fee_tax','bank')),
+                                                'refunds_payable','gateway_fees','gateway_fee_tax','bank','disputes')),
   amount_paise bigint NOT NULL CHECK (amount_paise <> 0),
   PRIMARY KEY (txn_id, account)
 );
@@ -422,6 +426,7 @@ CREATE TABLE disputes (                                     -- what a bank asks 
   recorded_at    timestamptz NOT NULL DEFAULT shop_now()
 );
 CREATE INDEX disputes_order ON disputes (order_id);
+ALTER TABLE settlement_items ADD CONSTRAINT settlement_items_dispute_fkey FOREIGN KEY (dispute_id) REFERENCES disputes;
 
 CREATE TABLE payment_hints (                                -- a browser told us while the gateway was away: ask again
   razorpay_payment_id text PRIMARY KEY,

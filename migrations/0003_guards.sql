@@ -183,17 +183,17 @@ CREATE TRIGGER disputes_guard BEFORE UPDATE ON disputes FOR EACH ROW EXECUTE FUN
 CREATE FUNCTION stock_holds_moved() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   IF TG_OP = 'INSERT' THEN
     IF NEW.state <> 'held' THEN PERFORM refuse_edge('hold', 'new', NEW.state); END IF;
-    INSERT INTO stock_movements (item_id, day, order_id, kind, held) VALUES (NEW.item_id, NEW.day, NEW.order_id, 'hold', NEW.qty);
+    INSERT INTO stock_movements (item_id, option_id, day, order_id, kind, held) VALUES (NEW.item_id, NEW.option_id, NEW.day, NEW.order_id, 'hold', NEW.qty);
   ELSIF NEW.state <> OLD.state THEN
     CASE OLD.state || '>' || NEW.state
-      WHEN 'held>committed' THEN INSERT INTO stock_movements (item_id, day, order_id, kind, held, sold) VALUES (NEW.item_id, NEW.day, NEW.order_id, 'sell', -NEW.qty, NEW.qty);
-      WHEN 'held>released' THEN INSERT INTO stock_movements (item_id, day, order_id, kind, held) VALUES (NEW.item_id, NEW.day, NEW.order_id, 'release', -NEW.qty);
-      WHEN 'released>committed' THEN INSERT INTO stock_movements (item_id, day, order_id, kind, sold) VALUES (NEW.item_id, NEW.day, NEW.order_id, 'sell', NEW.qty);
-      WHEN 'committed>released' THEN INSERT INTO stock_movements (item_id, day, order_id, kind, sold) VALUES (NEW.item_id, NEW.day, NEW.order_id, 'unsell', -NEW.qty);
+      WHEN 'held>committed' THEN INSERT INTO stock_movements (item_id, option_id, day, order_id, kind, held, sold) VALUES (NEW.item_id, NEW.option_id, NEW.day, NEW.order_id, 'sell', -NEW.qty, NEW.qty);
+      WHEN 'held>released' THEN INSERT INTO stock_movements (item_id, option_id, day, order_id, kind, held) VALUES (NEW.item_id, NEW.option_id, NEW.day, NEW.order_id, 'release', -NEW.qty);
+      WHEN 'released>committed' THEN INSERT INTO stock_movements (item_id, option_id, day, order_id, kind, sold) VALUES (NEW.item_id, NEW.option_id, NEW.day, NEW.order_id, 'sell', NEW.qty);
+      WHEN 'committed>released' THEN INSERT INTO stock_movements (item_id, option_id, day, order_id, kind, sold) VALUES (NEW.item_id, NEW.option_id, NEW.day, NEW.order_id, 'unsell', -NEW.qty);
       ELSE PERFORM refuse_edge('hold', OLD.state, NEW.state);
     END CASE;
   END IF;
-  IF TG_OP = 'UPDATE' AND (NEW.order_id, NEW.item_id, NEW.day, NEW.qty) IS DISTINCT FROM (OLD.order_id, OLD.item_id, OLD.day, OLD.qty) THEN PERFORM refuse_fact('hold'); END IF;
+  IF TG_OP = 'UPDATE' AND (NEW.order_id, NEW.item_id, NEW.option_id, NEW.day, NEW.qty) IS DISTINCT FROM (OLD.order_id, OLD.item_id, OLD.option_id, OLD.day, OLD.qty) THEN PERFORM refuse_fact('hold'); END IF;
   RETURN NEW;
 END $$;
 -- +goose StatementEnd
@@ -202,9 +202,9 @@ CREATE TRIGGER stock_holds_moved AFTER INSERT OR UPDATE ON stock_holds FOR EACH 
 -- +goose StatementBegin
 CREATE FUNCTION stock_set() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
   IF TG_OP = 'INSERT' THEN
-    INSERT INTO stock_movements (item_id, day, kind, initial) VALUES (NEW.item_id, NEW.day, 'set', NEW.initial);
+    INSERT INTO stock_movements (item_id, option_id, day, kind, initial) VALUES (NEW.item_id, NEW.option_id, NEW.day, 'set', NEW.initial);
   ELSIF NEW.initial <> OLD.initial THEN
-    INSERT INTO stock_movements (item_id, day, kind, initial) VALUES (NEW.item_id, NEW.day, 'set', NEW.initial - OLD.initial);
+    INSERT INTO stock_movements (item_id, option_id, day, kind, initial) VALUES (NEW.item_id, NEW.option_id, NEW.day, 'set', NEW.initial - OLD.initial);
   END IF;
   RETURN NEW;
 END $$;

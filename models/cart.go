@@ -164,6 +164,12 @@ func (s *Store) attachCart(ctx context.Context, cart *Cart, sess Session, outlet
 // Errors: ErrNotFound for a cart or dish that is not there, ErrOtherOutlet for a dish of another outlet, *ErrSoldOut, *ErrChoice, and
 // ErrBadInput for a quantity that is not 1 to 20 or makes the line longer than that, a 51st line, or a note that is too long.
 func (s *Store) AddToCart(ctx context.Context, cartID, itemID int64, optionIDs []int64, qty int, note string) (CartLine, error) {
+	return s.AddFiltered(ctx, Diet{}, cartID, itemID, optionIDs, qty, note)
+}
+
+// AddFiltered is AddToCart under a menu's filter: a new line that the filter leaves out, or with a choice that it does, is an *ErrChoice.
+// What the cart has already can be raised: a filter is about what is offered.
+func (s *Store) AddFiltered(ctx context.Context, diet Diet, cartID, itemID int64, optionIDs []int64, qty int, note string) (CartLine, error) {
 	if qty < 1 || qty > MaxLineQty {
 		return CartLine{}, fmt.Errorf("%w: quantity %d", ErrBadInput, qty)
 	}
@@ -173,7 +179,7 @@ func (s *Store) AddToCart(ctx context.Context, cartID, itemID int64, optionIDs [
 	return s.changeLine(ctx, cartID, itemID, optionIDs, func(c *lineChange) {
 		c.after.Qty += qty
 		c.after.Note = joinNotes(c.before.Note, strings.TrimSpace(note))
-		c.seen = true
+		c.seen, c.diet = true, diet
 	})
 }
 
@@ -198,10 +204,16 @@ func joinNotes(note, more string) string {
 //
 // Errors: as AddToCart; ErrBadInput for a quantity that is not 0 to 20 or a negative seq.
 func (s *Store) SetCartLine(ctx context.Context, cartID, itemID int64, optionIDs []int64, qty int, seq int64) (CartLine, error) {
+	return s.SetFiltered(ctx, Diet{}, cartID, itemID, optionIDs, qty, seq)
+}
+
+// SetFiltered is SetCartLine under a menu's filter, as AddFiltered is AddToCart.
+func (s *Store) SetFiltered(ctx context.Context, diet Diet, cartID, itemID int64, optionIDs []int64, qty int, seq int64) (CartLine, error) {
 	if qty < 0 || qty > MaxLineQty || seq < 0 {
 		return CartLine{}, fmt.Errorf("%w: quantity %d, seq %d", ErrBadInput, qty, seq)
 	}
 	return s.changeLine(ctx, cartID, itemID, optionIDs, func(c *lineChange) {
+		c.diet = diet
 		if seq == 0 {
 			c.after.Qty = qty
 		} else if seq > c.before.Seq {
@@ -214,6 +226,7 @@ func (s *Store) SetCartLine(ctx context.Context, cartID, itemID int64, optionIDs
 type lineChange struct {
 	before, after CartLine
 	seen          bool // the customer looked at today's price while making it
+	diet          Diet // the filter that is on
 }
 
 // changeLine performs one change of one line under the cart's lock, so that each change sees the one before it. decide fills after; when
@@ -266,31 +279,48 @@ func (s *Store) judgeLine(ctx context.Context, cart Cart, c *lineChange) error {
 	case more && c.before.Qty == 0 && len(cart.Lines) >= MaxLines:
 		return fmt.Errorf("%w: a cart has at most %d lines", ErrBadInput, MaxLines)
 	}
-	schedule, now, err := s.findScheduleNow(ctx, cart.OutletID)
+	schedule, now, err := s.findScheduleNow(ctx, cart.OutletID, 0)
 	if err != nil {
 		return err
 	}
-	items, err := s.listItems(ctx, schedule, now, cart.ID, `id = ?`, c.after.ItemID)
-	switch {
-	case err != nil:
+	ids := IDList{c.after.ItemID}
+	for _, l := range cart.Lines {
+		ids = append(ids, l.ItemID)
+	}
+	items, err := s.listItems(ctx, schedule, now, cart.ID, `id IN (SELECT unnest(?::bigint[]) UNION SELECT part_item_id FROM item_parts WHERE item_id = ANY (?::bigint[]))`, ids, ids)
+	if err != nil {
 		return err
-	case len(items) == 0, more && items[0].ArchivedAt != nil:
+	}
+	list := PriceList{Items: map[int64]Item{}}
+	for _, item := range items {
+		list.Items[item.ID] = item
+	}
+	item, found := list.Items[c.after.ItemID]
+	switch {
+	case !found, more && item.ArchivedAt != nil:
 		return fmt.Errorf("dish %d: %w", c.after.ItemID, ErrNotFound)
-	case items[0].OutletID != cart.OutletID:
+	case item.OutletID != cart.OutletID:
 		return fmt.Errorf("dish %d: %w", c.after.ItemID, ErrOtherOutlet)
 	case forgotten:
-		if _, err := items[0].Pick(c.after.OptionIDs); err != nil {
+		if _, err := item.Pick(c.after.OptionIDs); err != nil {
 			c.after.Seq = c.before.Seq // no such line can come, late or not: nothing to remember
 		}
 		return nil
 	}
-	others := map[int64]int{}
-	for _, l := range cart.Lines {
-		if l.ID != c.before.ID {
-			others[l.ItemID] += l.Qty
+	if c.before.Qty == 0 { // what is in the cart was chosen; a filter is about what is offered
+		if err := c.diet.refusal(item, c.after.OptionIDs); err != nil {
+			return err
 		}
 	}
-	priced := priceLine(PriceList{Items: map[int64]Item{items[0].ID: items[0]}}, c.after, others)
+	others := map[unit]int{}
+	for _, l := range cart.Lines {
+		if l.ID != c.before.ID {
+			for u, each := range takes(list.Items[l.ItemID], l.OptionIDs) {
+				others[u] += each * l.Qty
+			}
+		}
+	}
+	priced := priceLine(list, c.after, others)
 	if priced.Problem != nil {
 		return priced.Problem
 	}

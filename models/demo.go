@@ -33,6 +33,9 @@ func (s *Store) LoadDemo(ctx context.Context) (loaded bool, err error) {
 		if err := tx.loadDemoMenu(ctx, outletID); err != nil {
 			return fmt.Errorf("demo menu: %w", err)
 		}
+		if err := tx.loadDemoMore(ctx, outletID); err != nil {
+			return fmt.Errorf("demo menu: %w", err)
+		}
 		loaded = true
 		return nil
 	})
@@ -192,7 +195,7 @@ var demoMenu = []demoCategory{
 		{slug: "veg-biryani", name: "Subz Dum Biryani", price: 26900, mark: "veg", spice: 1, text: "Seasonal vegetables, paneer and saffron rice, sealed and steamed.",
 			groups: []demoGroup{demoPortions(16900, 26900), {"Extras", "addon", 0, 2, []demoOption{{name: "Extra raita", price: 3000}, {name: "Fried onions", price: 2000}}}}},
 		{slug: "thali", name: "Kesar Thali", price: 34900, mark: "veg", best: true, limit: 20,
-			text: "Dal, two vegetables, paneer, rice, two rotis, raita, papad and a sweet..",
+			text: "Dal, two vegetables, paneer, rice, two rotis, raita, papad and a sweet.",
 			groups: []demoGroup{{"Drink", "addon", 1, 1, []demoOption{{name: "Sweet lassi"}, {name: "Masala chai"}, {name: "Mango lassi", price: 3000}}},
 				{"Toppings", "addon", 0, 3, []demoOption{{name: "Extra ghee", price: 1500}, {name: "Extra papad", price: 1500}, {name: "Pickle", price: 1000}, {name: "Extra sweet", price: 4000}}}}},
 		{slug: "jeera-rice", name: "Jeera Rice", price: 15900, mark: "veg", text: "Basmati with cumin and ghee."},

@@ -19,6 +19,7 @@ var (
 	ErrAmountMismatch = errors.New("payment amount or currency does not match")
 	ErrTooLate        = errors.New("too late to cancel")
 	ErrClosed         = errors.New("the outlet takes no orders now")
+	ErrTimeGone       = errors.New("that time is no longer offered")
 	ErrOtherOutlet    = errors.New("the cart belongs to another outlet")
 	ErrTooManyTries   = errors.New("too many tries")
 	ErrWrongLogin     = errors.New("login or password is wrong")
@@ -35,6 +36,9 @@ type ErrSoldOut struct {
 	ItemID int64
 	Name   string
 	Left   int // how many are left today; 0 when it is off
+
+	NotServed bool       // it is off because it is served at other times
+	BackAt    *time.Time // when it can be had again; nil: nobody knows
 }
 
 func (e *ErrSoldOut) Error() string { return fmt.Sprintf("%s is sold out", e.Name) }
@@ -83,4 +87,10 @@ func isCheck(err error) bool {
 func isConstraint(err error, name string) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.ConstraintName == name
+}
+
+// isBadValue reports whether err is a rule of the database that a value breaks: a CHECK, a foreign key, or a value out of its type's range.
+func isBadValue(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "23514" || pg.Code == "23503" || pg.Code[:2] == "22")
 }

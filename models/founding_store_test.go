@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -181,6 +182,12 @@ func TestTheRestOfTheSchemasGuards(t *testing.T) {
 	dispute := func(status string) string {
 		return `INSERT INTO disputes (razorpay_dispute_id, payment_id, order_id, amount_paise, currency, status) SELECT 'disp_GUARD00000001', id, order_id, 1, 'INR', '` + status + `' FROM payments`
 	}
+	coupon := func(total string) string {
+		return `INSERT INTO coupons (outlet_id, code, amount_paise, total) SELECT DISTINCT outlet_id, 'TEST', 100, ` + cmp.Or(total, "NULL") + `::int FROM orders;`
+	}
+	couponUses := func(values string) string {
+		return `INSERT INTO coupon_uses (order_id, coupon_id, person, nth, per_person, first_order) SELECT o.id, c.id, ` + values + ` FROM orders o, coupons c`
+	}
 	undone := errors.New("undone")
 	for _, c := range []struct{ name, state, guard, sql string }{
 		{"two orders told apart by the gateway", "pending", "orders_public_id_key", insertOrder("public_id = public_id")},
@@ -248,6 +255,11 @@ func TestTheRestOfTheSchemasGuards(t *testing.T) {
 		{"a dispute forgotten", "paid", "disputes is append-only", dispute("won") + `; DELETE FROM disputes`},
 		{"a decided dispute opened again", "paid", "dispute lost -> open is not allowed", dispute("lost") + `; UPDATE disputes SET status = 'open'`},
 		{"a dispute of another order", "paid", "dispute facts are final", dispute("open") + `; UPDATE disputes SET order_id = order_id + 1`},
+		{"two browsers with one cookie", "pending", "sessions_token_key", `INSERT INTO sessions (token_hash, customer_id, expires_at) SELECT token_hash, customer_id, expires_at FROM sessions`},
+		{"C043 a coupon once more than a person may", "pending", "coupon_uses_share_check", coupon("") + couponUses("'p', 2, 1, false")},
+		{"C043 a person's one use of a coupon for two orders", "pending", "coupon_uses_person_key", copyOrder("number = 2") + ";" + coupon("") + couponUses("'p', 1, 1, false")},
+		{"C043 two first orders of one person", "pending", "coupon_uses_first_key", copyOrder("number = 2") + ";" + coupon("") + couponUses("'p', row_number() OVER (), 2, true")},
+		{"C043 a coupon used once more than it says", "pending", "coupons_taken_check", copyOrder("number = 2") + ";" + coupon("1") + couponUses("'p' || o.id, 1, 1, false")},
 		{"one matter twice on the attention list", "paid", "staff_tasks_open_key", `INSERT INTO staff_tasks (kind, ref, detail) VALUES ('x', 'y', ''), ('x', 'y', '')`},
 	} {
 		err := rows[c.state].InTx(t.Context(), func(tx *Store) error {

@@ -14,6 +14,7 @@ type Fulfilment struct {
 	OutletID     int64
 	Status       string // see FulfilmentNext
 	PromisedAt   time.Time
+	LateMinutes  int // behind it, as staff told the customer
 	QueuedAt     time.Time
 	AcceptedAt   *time.Time
 	PreparingAt  *time.Time
@@ -28,15 +29,12 @@ type Ticket struct {
 	Order      Order // with Items
 }
 
-// EnsureFulfilment writes the ticket of a paid order; paymentID is nil only where nothing was to be paid. One per order: a repeat
+// EnsureFulfilment writes the ticket of a paid order. It is promised for the end of the window that was chosen; "as soon as possible" counts
+// from now on, and is never sooner than was shown. paymentID is nil only where nothing was to be paid. One per order: a repeat
 // changes nothing. Inside InTx only.
 func (s *Store) EnsureFulfilment(ctx context.Context, o Order, paymentID *int64) error {
-	minutes := o.PrepMinutes
-	if o.Way == "delivery" {
-		minutes += o.DeliveryMinutes
-	}
-	return s.exec(ctx, `INSERT INTO fulfilments (order_id, payment_id, outlet_id, promised_at) VALUES (?, ?, ?, shop_now() + make_interval(mins => ?))
-		ON CONFLICT (order_id) DO NOTHING`, o.ID, paymentID, o.OutletID, minutes).Error
+	return s.exec(ctx, `INSERT INTO fulfilments (order_id, payment_id, outlet_id, promised_at) VALUES (?, ?, ?, CASE WHEN ? THEN ?::timestamptz ELSE greatest(shop_now() + make_interval(mins => ?), ?::timestamptz) END)
+		ON CONFLICT (order_id) DO NOTHING`, o.ID, paymentID, o.OutletID, o.IsLater(), o.PromisedTo, o.LeadMinutes(), o.PromisedTo).Error
 }
 
 // ticketMoves is the kitchen's table: one step on, one step back (recall). fulfilments_guard holds the same edges.
@@ -116,6 +114,37 @@ func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to stri
 	return f, err
 }
 
+// MaxLateMinutes is how late an order may be said to be; beyond it a person calls.
+const MaxLateMinutes = 180
+
+// SetLate notes for the customer how many minutes behind its promise a ticket is, as a staff member of its outlet says who saw was.
+// It changes nothing and says ErrBadMove when somebody else said something else meanwhile, or there is nothing to wait for any more.
+func (s *Store) SetLate(ctx context.Context, orderID int64, was, minutes int, by Staff) error {
+	if minutes < 0 || minutes > MaxLateMinutes {
+		return fmt.Errorf("%w: %d minutes late", ErrBadInput, minutes)
+	}
+	return s.InTx(ctx, func(tx *Store) error {
+		f, err := tx.findFulfilment(ctx, orderID, by.OutletID)
+		if err != nil {
+			return err
+		}
+		r := tx.exec(ctx, `UPDATE fulfilments SET late_minutes = ? WHERE order_id = ? AND late_minutes = ? AND status IN ('queued', 'accepted', 'preparing', 'ready')`, minutes, orderID, was)
+		if r.Error == nil && r.RowsAffected == 0 {
+			return fmt.Errorf("ticket %d: %w", orderID, ErrBadMove)
+		}
+		if r.Error != nil {
+			return r.Error
+		}
+		if err := tx.Audit(ctx, StaffActor(by.ID), "running_late", &orderID, fmt.Sprintf("%d minutes", minutes)); err != nil {
+			return err
+		}
+		if err := tx.Notify(ctx, OrderTopic(orderID)); err != nil {
+			return err
+		}
+		return tx.Notify(ctx, BoardTopic(f.OutletID))
+	})
+}
+
 // FindFulfilment returns an order's ticket. Errors: ErrNotFound: it has none, so it was never paid.
 func (s *Store) FindFulfilment(ctx context.Context, orderID int64) (Fulfilment, error) {
 	return s.findFulfilment(ctx, orderID, nil)
@@ -140,7 +169,7 @@ func (s *Store) cancelFulfilment(ctx context.Context, orderID int64, by string) 
 	return r.Error
 }
 
-// ListTickets returns the board of an outlet (nil: of all), oldest first: paid orders that are not handed over, and those handed over
+// ListTickets returns the board of an outlet (nil: of all), by promised time: paid orders that are not handed over, and those handed over
 // or cancelled in the last minutes, so that a cook notices.
 func (s *Store) ListTickets(ctx context.Context, outletID *int64) ([]Ticket, error) {
 	var rows []Fulfilment
@@ -149,7 +178,7 @@ func (s *Store) ListTickets(ctx context.Context, outletID *int64) ([]Ticket, err
 			SELECT * FROM fulfilments WHERE status IN ('queued', 'accepted', 'preparing', 'ready')
 			UNION ALL SELECT * FROM fulfilments WHERE status = 'handed_over' AND handed_over_at > shop_now() - interval '20 minutes'
 			UNION ALL SELECT * FROM fulfilments WHERE status = 'cancelled' AND cancelled_at > shop_now() - interval '5 minutes') f
-		WHERE ?::bigint IS NULL OR outlet_id = ? ORDER BY queued_at, order_id LIMIT 300`, outletID, outletID); err != nil {
+		WHERE ?::bigint IS NULL OR outlet_id = ? ORDER BY promised_at, order_id LIMIT 300`, outletID, outletID); err != nil {
 		return nil, err
 	}
 	ids := make(IDList, len(rows))

@@ -84,6 +84,9 @@ type ReconcileWeekArgs struct{}
 // ReconcileDisputesArgs asks about the account's disputes.
 type ReconcileDisputesArgs struct{}
 
+// RecordSettlementsArgs writes down what the gateway has paid out.
+type RecordSettlementsArgs struct{}
+
 // RefreshTasksArgs keeps the attention list true: opens what the rows ask for, ends what is over.
 type RefreshTasksArgs struct{}
 
@@ -104,6 +107,7 @@ func (SweepLettersArgs) Kind() string      { return "sweep_letters" }
 func (ReconcileAccountArgs) Kind() string  { return "reconcile_account" }
 func (ReconcileWeekArgs) Kind() string     { return "reconcile_week" }
 func (ReconcileDisputesArgs) Kind() string { return "reconcile_disputes" }
+func (RecordSettlementsArgs) Kind() string { return "record_settlements" }
 func (RefreshTasksArgs) Kind() string      { return "refresh_tasks" }
 func (PurgeArgs) Kind() string             { return "purge" }
 func (CheckInvariantsArgs) Kind() string   { return "check_invariants" }

@@ -19,6 +19,7 @@ const (
 	accountFees        = "gateway_fees"    // Razorpay's, without tax
 	accountFeeTax      = "gateway_fee_tax" // GST on them
 	accountBank        = "bank"            // paid out to us
+	accountDisputes    = "disputes"        // taken out of a payout for a dispute that was lost
 )
 
 // entries is one transaction: what each account gets. Zeros are left out.

@@ -77,14 +77,14 @@ func TestFindMenu(t *testing.T) {
 	})
 
 	t.Run("vegetarian_dishes_and_choices_only", func(t *testing.T) {
-		m := mustMenu(t, MenuFilter{VegOnly: true})
+		m := mustMenu(t, MenuFilter{Diet: Diet{Veg: true}})
 		if names(m) != "Starters: Samosa. Curries: Dal." {
 			t.Errorf("menu %s", names(m))
 		}
 		if g := itemOf(t, m, "dal").Groups; len(g) != 1 || len(g[0].Options) != 1 || g[0].Options[0].Name != "Ghee" {
 			t.Errorf("choices %+v", g)
 		}
-		if m := mustMenu(t, MenuFilter{VegOnly: true, Query: "curries"}); names(m) != "Curries: Dal." {
+		if m := mustMenu(t, MenuFilter{Diet: Diet{Veg: true}, Query: "curries"}); names(m) != "Curries: Dal." {
 			t.Errorf("with a search: %s", names(m))
 		}
 	})
@@ -107,7 +107,7 @@ func TestFindMenu(t *testing.T) {
 		if got := popular(MenuFilter{}); !slices.Equal(got, []string{"samosa", "dal", "egg-curry"}) {
 			t.Errorf("popular %v", got)
 		}
-		if got := popular(MenuFilter{VegOnly: true}); !slices.Equal(got, []string{"samosa", "dal"}) {
+		if got := popular(MenuFilter{Diet: Diet{Veg: true}}); !slices.Equal(got, []string{"samosa", "dal"}) {
 			t.Errorf("vegetarian: %v", got)
 		}
 		if got := popular(MenuFilter{Query: "dal"}); len(got) != 0 {

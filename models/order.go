@@ -53,6 +53,10 @@ type Order struct {
 	OutletName      string
 	PrepMinutes     int
 	DeliveryMinutes int
+	PromisedFrom    *time.Time // the window the customer was shown; nil: a stub, nothing was promised
+	PromisedTo      *time.Time
+	ASAP            bool         `gorm:"column:asap"` // as soon as possible: the window was not chosen
+	Time            PromisedTime `gorm:"-"`           // for CreateOrder: the time it takes
 
 	Pays          string `gorm:"default:(-)"`
 	Status        string `gorm:"default:(-)"` // see order_status.go
@@ -123,6 +127,14 @@ func (o Order) Parts() Parts {
 		CGSTPaise: o.CGSTPaise, SGSTPaise: o.SGSTPaise, TipPaise: o.TipPaise, RoundOffPaise: o.RoundOffPaise}
 }
 
+// IsLater reports whether the order is for a time that was chosen.
+func (o Order) IsLater() bool { return o.PromisedFrom != nil && !o.ASAP }
+
+// LeadMinutes is how long the order takes from the kitchen's start to being handed over.
+func (o Order) LeadMinutes() int {
+	return Outlet{PrepMinutes: o.PrepMinutes, DeliveryMinutes: o.DeliveryMinutes}.LeadMinutes(o.Way)
+}
+
 // IsPayable reports whether a payment can still confirm the order as it stands. Only the database decides for good.
 func (o Order) IsPayable() bool { return o.Status == OrderPending && o.Pays == "razorpay" }
 
@@ -174,14 +186,16 @@ func (s *Store) CloseKitchen(ctx context.Context, outletID int64, staffID int64)
 	})
 }
 
-// CreateOrder writes a placed order: its row, lines, options and taxes, its number, its holds. fresh is false when this customer's
+// CreateOrder writes a placed order: its row, lines, options and taxes, its number, its promised time (o.Time) and its dishes, both held. fresh is false when this customer's
 // checkout key already has an order; then o is that order, with its items, and nothing is written – whether the details are the same
 // is for the caller to compare by CheckoutHash. An older pending order of the same cart is cancelled first (superseded).
 //
 // version is the cart's when it was priced and sessionID the session whose checkout key is being used: when either has changed by
 // commit time the whole placing is undone with ErrBillChanged or ErrKeyReused.
 //
-// Errors besides: *ErrSoldOut, *ErrCoupon. Inside InTx only; safe to repeat.
+// Locks are taken in this order: service window (EnsureSlot), customer, the cart's older orders, the day's numbers, promised times, stock, coupon.
+//
+// Errors besides: ErrTimeGone, *ErrSoldOut, *ErrCoupon. Inside InTx only; safe to repeat.
 func (s *Store) CreateOrder(ctx context.Context, o *Order, hold time.Duration, sessionID, version int64) (fresh bool, err error) {
 	// A customer's placings take turns, so that 200 presses of Pay do not burn 199 order numbers. The unique key is the guard.
 	if err := s.exec(ctx, `SELECT 1 FROM customers WHERE id = ? FOR NO KEY UPDATE`, o.CustomerID).Error; err != nil {
@@ -193,10 +207,14 @@ func (s *Store) CreateOrder(ctx context.Context, o *Order, hold time.Duration, s
 	} else if !errors.Is(err, ErrNotFound) {
 		return false, err
 	}
-	if err := s.supersede(ctx, o.CartID); err != nil {
+	var older []Order
+	if err := s.read(ctx, &older, `SELECT * FROM orders WHERE cart_id = ? AND status = 'pending' ORDER BY id FOR NO KEY UPDATE`, o.CartID); err != nil {
 		return false, err
 	}
 	if o.Number, err = s.takeNumber(ctx, o.OutletID, o.ServiceOn); err != nil {
+		return false, err
+	}
+	if err := s.supersede(ctx, o, older); err != nil {
 		return false, err
 	}
 	now, err := s.Now(ctx)
@@ -214,6 +232,9 @@ func (s *Store) CreateOrder(ctx context.Context, o *Order, hold time.Duration, s
 		return false, err
 	}
 	if err := s.createLines(ctx, o); err != nil {
+		return false, err
+	}
+	if err := s.takeTime(ctx, o, o.HoldExpiresAt); err != nil {
 		return false, err
 	}
 	if err := s.takeHolds(ctx, o, o.HoldExpiresAt); err != nil {
@@ -278,10 +299,11 @@ func (s *Store) createLines(ctx context.Context, o *Order) error {
 }
 
 // supersede cancels what is still unpaid of a cart: the order about to be placed takes its place. Money that still comes for it goes back.
-func (s *Store) supersede(ctx context.Context, cartID int64) error {
-	var older []Order
-	if err := s.read(ctx, &older, `SELECT * FROM orders WHERE cart_id = ? AND status = 'pending' ORDER BY id FOR NO KEY UPDATE`, cartID); err != nil {
-		return err
+func (s *Store) supersede(ctx context.Context, o *Order, older []Order) error {
+	if len(older) > 0 {
+		if err := s.lockTimes(ctx, o, older); err != nil {
+			return err
+		}
 	}
 	for i := range older {
 		if err := s.MoveOrder(ctx, &older[i], OrderCancelled, Move{By: ActorCustomer, Reason: "superseded"}); err != nil {

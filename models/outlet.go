@@ -35,8 +35,13 @@ type Outlet struct {
 	OffersPickup     bool
 	PrepMinutes      int
 	DeliveryMinutes  int
-	LastOrderMinutes int // placing ends so long before closing
-	HoldMinutes      int // how long placing reserves limited dishes
+	LastOrderMinutes int  // placing ends so long before closing
+	HoldMinutes      int  // how long placing reserves limited dishes
+	SlotMinutes      int  // width of a promised time
+	OrderAheadDays   int  // while closed: how many days ahead may be ordered for
+	SlotOrders       *int // what one promised time takes at most; nil: no limit
+	SlotItems        *int
+	SlotMakeMinutes  *int
 	Active           bool
 }
 
@@ -84,6 +89,7 @@ type Schedule struct {
 	Hours    []OutletHours
 	Closures []OutletClosure
 	Ended    []time.Time // when windows opened that staff closed early (CloseKitchen); later ones are not touched
+	Taken    []TakenTime // of an outlet that limits its times: how much of the coming ones is taken
 }
 
 // At says whether orders may be placed at t, and if not why and when again. It is pure; days and hours are India's.
@@ -177,12 +183,12 @@ func (s Schedule) stockDay(t time.Time) time.Time {
 
 // FindSchedule reads an outlet with its hours and closures, active or not. Errors: ErrNotFound.
 func (s *Store) FindSchedule(ctx context.Context, outletID int64) (Schedule, error) {
-	schedule, _, err := s.findScheduleNow(ctx, outletID)
+	schedule, _, err := s.findScheduleNow(ctx, outletID, 0)
 	return schedule, err
 }
 
-// findScheduleNow is FindSchedule, and the instant it was read at.
-func (s *Store) findScheduleNow(ctx context.Context, outletID int64) (schedule Schedule, now time.Time, err error) {
+// findScheduleNow is FindSchedule as one cart sees it (0: none), and the instant it was read at.
+func (s *Store) findScheduleNow(ctx context.Context, outletID, cartID int64) (schedule Schedule, now time.Time, err error) {
 	var row struct {
 		Outlet `gorm:"embedded"`
 		Now    time.Time
@@ -200,7 +206,7 @@ func (s *Store) findScheduleNow(ctx context.Context, outletID int64) (schedule S
 	if err = s.read(ctx, &schedule.Ended, `SELECT opens_at FROM kitchen_slots WHERE outlet_id = ? AND closed_at IS NOT NULL AND accept_until > shop_now() - interval '2 days'`, outletID); err != nil {
 		return schedule, now, fmt.Errorf("closed windows of outlet %d: %w", outletID, err)
 	}
-	return schedule, row.Now, nil
+	return schedule, row.Now, s.readTaken(ctx, &schedule, cartID)
 }
 
 // ListOutlets reads the active outlets, by name.
@@ -262,14 +268,14 @@ func (s *Store) SetAcceptsOrders(ctx context.Context, outletID int64, accepts bo
 // PriceList reads what an outlet charges at this instant, all of it judged by one reading of shop_now(): the rates and fees that have
 // begun, and every dish, archived ones among them so that a cart's line can still be named. Errors: ErrNotFound.
 func (s *Store) PriceList(ctx context.Context, outletID int64) (PriceList, error) {
-	offer, err := s.offer(ctx, Cart{OutletID: outletID}, "")
+	offer, err := s.offer(ctx, Cart{OutletID: outletID}, "", nil)
 	return offer.List, err
 }
 
 // PriceListFor is PriceList as one cart sees it: what the cart's own unpaid order holds of a limited dish is still left for it, since
 // placing again takes that order's place. Cart, checkout and placing use it.
 func (s *Store) PriceListFor(ctx context.Context, cart Cart) (PriceList, error) {
-	offer, err := s.OfferFor(ctx, cart, "")
+	offer, err := s.OfferFor(ctx, cart, "", nil)
 	return offer.List, err
 }
 
@@ -278,17 +284,18 @@ type Offer struct {
 	List     PriceList
 	Schedule Schedule
 	ReadAt   time.Time
+	Load     Load // what the cart's order would take of a promised time
 }
 
 // OfferFor is PriceListFor with the opening hours it was read under. phone (E.164) is whose use of a coupon counts; "" while it is not
-// known. Errors: ErrNotFound.
-func (s *Store) OfferFor(ctx context.Context, cart Cart, phone string) (Offer, error) {
-	return s.offer(ctx, cart, phone)
+// known. The dishes are judged at the time that was chosen; nil: none was. Errors: ErrNotFound.
+func (s *Store) OfferFor(ctx context.Context, cart Cart, phone string, chosen *time.Time) (Offer, error) {
+	return s.offer(ctx, cart, phone, chosen)
 }
 
-func (s *Store) offer(ctx context.Context, cart Cart, phone string) (offer Offer, err error) {
+func (s *Store) offer(ctx context.Context, cart Cart, phone string, chosen *time.Time) (offer Offer, err error) {
 	outletID := cart.OutletID
-	schedule, now, err := s.findScheduleNow(ctx, outletID)
+	schedule, now, err := s.findScheduleNow(ctx, outletID, cart.ID)
 	if err != nil {
 		return offer, err
 	}
@@ -317,14 +324,15 @@ func (s *Store) offer(ctx context.Context, cart Cart, phone string) (offer Offer
 			return offer, err
 		}
 	}
-	items, err := s.listItems(ctx, schedule, now, cart.ID, `outlet_id = ?`, outletID)
+	items, err := s.listItems(ctx, schedule, schedule.judgedAt(now, chosen), cart.ID, `outlet_id = ?`, outletID)
 	if err != nil {
 		return offer, err
 	}
 	for _, item := range items {
 		list.Items[item.ID] = item
 	}
-	return Offer{List: list, Schedule: schedule, ReadAt: now}, nil
+	load, err := s.cartLoad(ctx, schedule.Outlet, cart.ID)
+	return Offer{List: list, Schedule: schedule, ReadAt: now, Load: load}, err
 }
 
 var pinPattern = regexp.MustCompile(`^[1-9][0-9]{5}$`)

@@ -507,9 +507,9 @@ func mustPendingOrder(t testing.TB, s *Store, cart Cart, itemID int64, qty int) 
 			`INSERT INTO order_items (order_id, line, item_id, name, mark, tax_class, unit_price_paise, options_price_paise, qty, line_total_paise)
 				SELECT @order, 1, id, name, mark, tax_class, price_paise, 0, @qty, price_paise * @qty FROM items WHERE id = @item`,
 			`INSERT INTO stock (item_id, day, initial) SELECT id, service_day(shop_now()), daily_limit FROM items WHERE id = @item AND daily_limit IS NOT NULL ON CONFLICT DO NOTHING`,
-			`UPDATE stock SET held = held + @qty WHERE item_id = @item AND day = service_day(shop_now())`,
+			`UPDATE stock SET held = held + @qty WHERE item_id = @item AND option_id = 0 AND day = service_day(shop_now())`,
 			`INSERT INTO stock_holds (order_id, item_id, day, qty, expires_at) SELECT @order, item_id, day, @qty, shop_now() + interval '15 minutes' FROM stock
-				WHERE item_id = @item AND day = service_day(shop_now())`,
+				WHERE item_id = @item AND option_id = 0 AND day = service_day(shop_now())`,
 		} {
 			if err := tx.exec(t.Context(), text, map[string]any{"order": orderID, "item": itemID, "qty": qty}).Error; err != nil {
 				return err

@@ -39,6 +39,11 @@ type Payment struct {
 // IsKept reports whether this payment is the one that paid its order.
 func (p Payment) IsKept() bool { return p.Disposition != nil && *p.Disposition == "kept" }
 
+// LeftPaise is what of a kept payment is neither back nor on its way. By another hand more may have gone back than paid the order: the fee.
+func (p Payment) LeftPaise() Paise {
+	return max(p.AmountPaise-p.CustomerFeePaise-p.RefundReservedPaise, 0)
+}
+
 // Source says which road a report of money came by.
 type Source string
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 )
@@ -96,6 +97,7 @@ type QuoteLine struct {
 	Options           []QuoteOption
 	UnitPricePaise    Paise // the dish, or its variant
 	OptionsPricePaise Paise // of one piece
+	WasPaise          Paise `json:"-"` // UnitPricePaise without the special price it is; 0: it is none
 	Qty               int
 	LineTotalPaise    Paise
 	DiscountPaise     Paise // its share of the bill's discount
@@ -167,7 +169,7 @@ func PriceCart(list PriceList, cart Cart, to Destination) (Quote, error) {
 	var first error
 	taxable := map[string]Paise{}
 	pieces := 0
-	wanted := map[int64]int{} // of each limited dish over all its lines
+	wanted := map[unit]int{} // of each limited dish and choice, over all lines
 	for _, l := range cart.Lines {
 		line := priceLine(list, l, wanted)
 		if line.Problem != nil {
@@ -249,7 +251,7 @@ func firstError(first, next error) error {
 	return next
 }
 
-func priceLine(list PriceList, l CartLine, wanted map[int64]int) QuoteLine {
+func priceLine(list PriceList, l CartLine, wanted map[unit]int) QuoteLine {
 	line := QuoteLine{CartLineID: l.ID, ItemID: l.ItemID, OptionIDs: l.OptionIDs, Qty: l.Qty, Note: l.Note, SeenPaise: l.SeenPaise, Mark: "veg"}
 	item, known := list.Items[l.ItemID]
 	if !known {
@@ -261,10 +263,10 @@ func priceLine(list PriceList, l CartLine, wanted map[int64]int) QuoteLine {
 		line.Problem = fmt.Errorf("%w: quantity %d", ErrBadInput, l.Qty)
 		return line
 	}
-	if line.Problem = soldOut(item, l.Qty, wanted); line.Problem != nil {
+	if line.Problem = soldOut(list, item, l, wanted); line.Problem != nil {
 		return line
 	}
-	line.UnitPricePaise = item.PricePaise
+	line.UnitPricePaise, line.WasPaise = item.PricePaise, item.WasPaise
 	picked, err := item.Pick(l.OptionIDs)
 	if err != nil {
 		line.Problem = err
@@ -278,7 +280,7 @@ func priceLine(list PriceList, l CartLine, wanted map[int64]int) QuoteLine {
 		line.Options = append(line.Options, p.QuoteOption)
 		line.Mark = worseMark(line.Mark, p.mark)
 		if p.Kind == "variant" {
-			line.UnitPricePaise = p.PricePaise
+			line.UnitPricePaise, line.WasPaise = p.PricePaise, p.was
 		} else {
 			line.OptionsPricePaise += p.PricePaise
 		}
@@ -287,21 +289,54 @@ func priceLine(list PriceList, l CartLine, wanted map[int64]int) QuoteLine {
 	return line
 }
 
-// soldOut says that the dish is off or that fewer are left than all lines together want.
-func soldOut(item Item, qty int, wanted map[int64]int) error {
+// soldOut says that the dish is off, or that fewer of it, of its choices or of its parts are left than all lines together want.
+func soldOut(list PriceList, item Item, l CartLine, wanted map[unit]int) error {
 	if item.SoldOut || !item.Available || item.ArchivedAt != nil {
-		return &ErrSoldOut{ItemID: item.ID, Name: item.Name}
+		return &ErrSoldOut{ItemID: item.ID, Name: item.Name, NotServed: item.NotServed, BackAt: item.BackAt}
 	}
-	wanted[item.ID] += qty
-	if item.Left != nil && wanted[item.ID] > *item.Left {
-		return &ErrSoldOut{ItemID: item.ID, Name: item.Name, Left: *item.Left}
+	short := false
+	least := math.MaxInt
+	for u, each := range takes(item, l.OptionIDs) {
+		wanted[u] += each * l.Qty
+		counted := list.Items[u.ItemID]
+		left := counted.Left
+		if u.OptionID != 0 {
+			left = optionLeft(counted.option(u.OptionID))
+		}
+		if left != nil {
+			short = short || wanted[u] > *left
+			least = min(least, *left/each)
+		}
+	}
+	if short {
+		return &ErrSoldOut{ItemID: item.ID, Name: item.Name, Left: least}
 	}
 	return nil
+}
+
+// takes is what one piece of a dish with these choices takes from the day's stock: of itself, its choices and, a combo, its parts.
+// takeHolds says the same in SQL.
+func takes(item Item, optionIDs []int64) map[unit]int {
+	each := map[unit]int{{ItemID: item.ID}: 1}
+	for _, id := range optionIDs {
+		each[unit{item.ID, id}] = 1
+	}
+	for _, p := range item.Parts {
+		if p.OptionID != nil && !slices.Contains(optionIDs, *p.OptionID) {
+			continue
+		}
+		each[unit{ItemID: p.PartItemID}] += p.Qty
+		if p.PartOptionID != nil {
+			each[unit{p.PartItemID, *p.PartOptionID}] += p.Qty
+		}
+	}
+	return each
 }
 
 type pickedOption struct {
 	QuoteOption
 	mark string
+	was  Paise
 }
 
 // Pick resolves option ids against the dish's groups, in menu order. Each group's minimum and maximum, foreign and repeated ids, and
@@ -320,7 +355,7 @@ func (i Item) Pick(optionIDs []int64) ([]pickedOption, error) {
 			if !o.Available {
 				return nil, &ErrSoldOut{ItemID: i.ID, Name: i.Name + ", " + o.Name}
 			}
-			picked = append(picked, pickedOption{QuoteOption{OptionID: o.ID, GroupName: g.Name, Name: o.Name, Kind: g.Kind, PricePaise: o.PricePaise}, o.Mark})
+			picked = append(picked, pickedOption{QuoteOption{OptionID: o.ID, GroupName: g.Name, Name: o.Name, Kind: g.Kind, PricePaise: o.PricePaise}, o.Mark, o.WasPaise})
 			n++
 		}
 		if n < g.MinPick || n > g.MaxPick {
@@ -414,5 +449,5 @@ func IsCustomerProblem(err error) bool {
 	var choice *ErrChoice
 	var delivery *ErrDelivery
 	return errors.As(err, &soldOut) || errors.As(err, &choice) || errors.As(err, &delivery) ||
-		errors.Is(err, ErrEmptyCart) || errors.Is(err, ErrOtherOutlet) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed) || errors.Is(err, ErrTooSmall)
+		errors.Is(err, ErrEmptyCart) || errors.Is(err, ErrOtherOutlet) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrClosed) || errors.Is(err, ErrTimeGone) || errors.Is(err, ErrTooSmall)
 }

@@ -118,7 +118,7 @@ func TestSharesAddUpToTheBill(t *testing.T) {
 			if left == 0 {
 				break
 			}
-			switch rapid.IntRange(0, 4).Draw(t, "how") {
+			switch rapid.IntRange(0, 5).Draw(t, "how") {
 			case 0, 1:
 				amount := Paise(rapid.Int64Range(1, int64(left)).Draw(t, "amount"))
 				share, err := bill.ShareOfAmount(done, amount)
@@ -136,6 +136,23 @@ func TestSharesAddUpToTheBill(t *testing.T) {
 					at := rapid.IntRange(0, len(shares)-1).Draw(t, "void")
 					shares = append(shares[:at:at], shares[at+1:]...)
 					voided++
+				}
+			case 5: // one that failed is given back in part by another hand, and the rest of it by us
+				if len(shares) > 0 {
+					at := rapid.IntRange(0, len(shares)-1).Draw(t, "failed")
+					whole := shares[at].asAmount()
+					if whole.Amount() == 0 {
+						continue
+					}
+					amount := Paise(rapid.Int64Range(1, int64(whole.Amount())).Draw(t, "of it"))
+					part, err := whole.ShareOfAmount(Bill{}, amount)
+					if err != nil {
+						t.Fatalf("%d of a share of %d: %v", amount, whole.Amount(), err)
+					}
+					voided++
+					check(t, whole, Bill{}, part, 1+voided)
+					check(t, whole, part, whole.less(part), 1+voided)
+					shares = append(shares[:at:at], append([]Bill{part, whole.less(part)}, shares[at+1:]...)...)
 				}
 			}
 		}

@@ -102,8 +102,8 @@ func (s *Store) returnKept(ctx context.Context, o Order, by, reason, speed strin
 			return err
 		}
 	}
-	rest := p.AmountPaise - p.CustomerFeePaise - p.RefundReservedPaise
-	if rest <= 0 {
+	rest := p.LeftPaise()
+	if rest == 0 {
 		return nil
 	}
 	bill, done, err := s.billOf(ctx, o, p)
@@ -157,7 +157,7 @@ func (s *Store) lockShare(ctx context.Context, orderID int64, g Giving) (o Order
 	default:
 		share, err = bill.ShareOfAmount(done, left)
 	}
-	if rest := p.AmountPaise - p.CustomerFeePaise - p.RefundReservedPaise - share.Amount(); err == nil && (share.Amount() < LeastPayablePaise || 0 < rest && rest < LeastPayablePaise) {
+	if rest := p.LeftPaise() - share.Amount(); err == nil && (share.Amount() < LeastPayablePaise || 0 < rest && rest < LeastPayablePaise) {
 		err = fmt.Errorf("%d paise of order %d, leaving %d: %w", share.Amount(), o.ID, rest, ErrTooSmall) // the gateway would refuse the one now, the other ever after
 	}
 	return o, p, share, err
@@ -491,6 +491,9 @@ func (s *Store) importRefund(ctx context.Context, o Order, p Payment, seen SeenR
 	}
 	var rests []Refund
 	if free := p.AmountPaise - p.RefundReservedPaise; free < seen.AmountPaise {
+		if err := s.reviveLost(ctx, p, seen.AmountPaise-free); err != nil {
+			return r, err
+		}
 		freed, left, err := s.voidRequested(ctx, p, seen.AmountPaise-free)
 		if err != nil {
 			return r, err
@@ -593,18 +596,37 @@ func (s *Store) replaceLost(ctx context.Context, p Payment, r *Refund) (taken bo
 
 // retryLost asks again for refunds that failed and that nothing has replaced: the whole order's money is owed now.
 func (s *Store) retryLost(ctx context.Context, p Payment) error {
-	var lost []Refund
-	if err := s.read(ctx, &lost, `SELECT * FROM refunds f WHERE payment_id = ? AND status = 'failed'
-		AND NOT EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of = f.id) ORDER BY id FOR UPDATE`, p.ID); err != nil {
-		return err
-	}
+	lost, err := s.listLost(ctx, p)
 	for _, r := range lost {
 		r.Kind = "cancel"
 		if err := s.succeed(ctx, r); err != nil {
 			return err
 		}
 	}
-	return nil
+	return err
+}
+
+// reviveLost asks again for refunds that failed and that nothing has replaced, until they come to amount: for voidRequested to take back,
+// when a refund made outside is more than any one of them, and so stands for several.
+func (s *Store) reviveLost(ctx context.Context, p Payment, amount Paise) error {
+	lost, err := s.listLost(ctx, p)
+	for _, r := range lost {
+		if amount <= 0 {
+			break
+		}
+		if err := s.succeed(ctx, r); err != nil {
+			return err
+		}
+		amount -= r.AmountPaise
+	}
+	return err
+}
+
+// listLost returns a payment's refunds that failed and have no successor, locked.
+func (s *Store) listLost(ctx context.Context, p Payment) (lost []Refund, err error) {
+	err = s.read(ctx, &lost, `SELECT * FROM refunds f WHERE payment_id = ? AND status = 'failed'
+		AND NOT EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of = f.id) ORDER BY failed_at, id FOR UPDATE`, p.ID)
+	return lost, err
 }
 
 // voidRequested takes back requests of ours that were not sent yet, newest first, until at least amount is free. It returns by how much
@@ -662,21 +684,14 @@ func (s *Store) LockPayment(ctx context.Context, paymentID int64) (p Payment, er
 	return p, err
 }
 
-// Returnable is a kept payment's bill and what of it was given back or is on its way: of its lines, what can still be named in a Giving.
+// Returned is what of an order's money was given back or is on its way, and the payment it is taken of.
 // Errors: ErrNotFound for an order nobody paid.
-func (s *Store) Returnable(ctx context.Context, orderID int64) (bill, done Bill, p Payment, err error) {
-	o, err := s.FindOrder(ctx, orderID)
-	if err != nil {
-		return bill, done, p, err
+func (s *Store) Returned(ctx context.Context, orderID int64) (done Bill, p Payment, err error) {
+	if err = s.one(ctx, &p, `SELECT p.* FROM orders o JOIN payments p ON p.id = o.paid_payment_id WHERE o.id = ?`, orderID); err != nil {
+		return done, p, err
 	}
-	if o.PaidPaymentID == nil {
-		return bill, done, p, fmt.Errorf("order %d has no kept payment: %w", o.ID, ErrNotFound)
-	}
-	if err = s.one(ctx, &p, `SELECT * FROM payments WHERE id = ?`, *o.PaidPaymentID); err != nil {
-		return bill, done, p, err
-	}
-	bill, done, err = s.billOf(ctx, o, p)
-	return bill, done, p, err
+	done, err = s.shares(ctx, `payment_id = ?`, p.ID)
+	return done, p, err
 }
 
 // ListShares returns what of an order's bill each of its refunds gives back, by the refund's id. Refunds of money that was never kept have none.

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"strconv"
@@ -74,7 +75,7 @@ func Open(ctx context.Context, url string, size int) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("models: connect: %w", err)
 	}
-	queue, err := river.NewClient(riverdatabasesql.New(sqlDB), &river.Config{})
+	queue, err := river.NewClient(riverdatabasesql.New(sqlDB), &river.Config{Logger: slog.Default()})
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("models: job queue: %w", err)
@@ -152,7 +153,8 @@ func IsUnavailable(err error) bool {
 	}
 	var connect *pgconn.ConnectError
 	var network net.Error
-	return errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone)
+	return errors.As(err, &connect) || errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) ||
+		err != nil && strings.HasSuffix(err.Error(), "sql: database is closed") // the process stops; database/sql has no name for it
 }
 
 // isTransient reports whether running the same transaction again may succeed.
@@ -219,4 +221,15 @@ func (l *IDList) Scan(src any) error {
 		*l = append(*l, id)
 	}
 	return nil
+}
+
+// textArray writes any strings as a text[].
+type textArray []string
+
+func (l textArray) Value() (driver.Value, error) {
+	quoted := make([]string, len(l))
+	for i, text := range l {
+		quoted[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+	}
+	return "{" + strings.Join(quoted, ",") + "}", nil
 }

@@ -35,6 +35,8 @@ type Checkout struct {
 	Note        string
 	BuyerGSTIN  string // may be empty
 	BuyerName   string
+	At          *time.Time // when the chosen time starts; nil: as soon as possible
+	SoonestBy   *time.Time // the end of what "as soon as possible" was shown to mean; only compared; nil: not said
 }
 
 // Review is a cart as it would be bought now.
@@ -44,11 +46,14 @@ type Review struct {
 	Destination models.Destination
 	Schedule    models.Schedule
 	Opening     models.Opening
-	Problem     error // why it cannot be bought as it is; see models.PriceCart, and models.ErrClosed
+	Times       models.Times
+	Time        models.PromisedTime // the chosen one, or the soonest; zero when there is none
+	Problem     error               // why it cannot be bought as it is; see models.PriceCart, and models.ErrClosed, ErrTimeGone
 }
 
-// Review prices a session's cart for a destination. phone (E.164) is whose use of a coupon counts, "" while it is not known. The error is the shop's fault, never the customer's: that is Problem.
-func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin, phone string) (Review, error) {
+// Review prices a session's cart for a destination and a time that starts at at (nil: as soon as possible). phone (E.164) is whose use of a
+// coupon counts, "" while it is not known. The error is the shop's fault, never the customer's: that is Problem.
+func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin, phone string, at *time.Time) (Review, error) {
 	var r Review
 	var err error
 	if r.Cart, err = c.store.FindCart(ctx, session); err != nil {
@@ -58,7 +63,7 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin, 
 		r.Problem = models.ErrEmptyCart
 		return r, nil
 	}
-	offer, err := c.store.OfferFor(ctx, r.Cart, phone)
+	offer, err := c.store.OfferFor(ctx, r.Cart, phone, at)
 	if err != nil {
 		return r, err
 	}
@@ -70,21 +75,46 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin, 
 	if r.Problem != nil && !models.IsCustomerProblem(r.Problem) {
 		return r, r.Problem
 	}
+	noTime := r.findTime(offer, way, at)
 	switch {
 	case r.Problem != nil:
-	case !r.Opening.Open:
-		r.Problem = models.ErrClosed
+	case noTime != nil:
+		r.Problem = noTime
 	case r.Quote.AmountPaise > 0 && r.Quote.AmountPaise < models.LeastPayablePaise:
 		r.Problem = models.ErrTooSmall
 	}
 	return r, nil
 }
 
+// findTime lists what can be promised and finds the time that is wanted. Errors: models.ErrClosed (as soon as possible, while closed),
+// models.ErrTimeGone.
+func (r *Review) findTime(offer models.Offer, way string, at *time.Time) error {
+	r.Times = offer.Schedule.TimesAt(offer.ReadAt, offer.Schedule.Outlet.LeadMinutes(way), offer.Load)
+	found := r.Times.Soonest != nil
+	switch {
+	case at != nil:
+		r.Time, found = r.Times.Find(*at)
+	case found:
+		r.Time = *r.Times.Soonest
+	case !r.Opening.Open:
+		return models.ErrClosed
+	}
+	if !found {
+		return models.ErrTimeGone
+	}
+	return nil
+}
+
+// waitsLonger reports that "as soon as possible" is later by more than a promised time's width than the form said when it was shown.
+func (in Checkout) waitsLonger(r Review) bool {
+	return in.At == nil && in.SoonestBy != nil && r.Time.To.After(in.SoonestBy.Add(r.Time.EndsAt.Sub(r.Time.StartsAt)))
+}
+
 // PlaceOrder turns the session's cart into one order. The same key with the same details is the same order, in every answer and at
 // the price it was placed for; a paid one is returned whatever the details. An order of nothing to pay is paid at once, without the gateway.
 //
 // Errors: models.ErrKeyReused (another key than the session's, or the same with other items, options, outlet or address),
-// models.ErrBillChanged (priced differently from what was shown), models.ErrEmptyCart, ErrClosed, *ErrSoldOut, *ErrChoice, *ErrDelivery,
+// models.ErrBillChanged (priced differently from what was shown), models.ErrEmptyCart, ErrClosed, ErrTimeGone (not offered any more, or full), *ErrSoldOut, *ErrChoice, *ErrDelivery,
 // *ErrCoupon (somebody was first), ErrTooSmall.
 // None of them has written anything, except that after ErrKeyReused the session has no key, so that the next review gets a new one.
 // Safe to repeat.
@@ -95,7 +125,7 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 	if _, err := uuid.Parse(in.CheckoutKey); err != nil {
 		return nil, fmt.Errorf("checkout key: %w", models.ErrBadInput)
 	}
-	review, err := c.Review(ctx, in.Session, in.Way, in.PIN, in.Phone)
+	review, err := c.Review(ctx, in.Session, in.Way, in.PIN, in.Phone, in.At)
 	if err != nil {
 		return nil, err
 	}
@@ -124,11 +154,14 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 	if review.Quote.Digest() != in.Review {
 		return nil, models.ErrBillChanged
 	}
+	if in.waitsLonger(review) {
+		return nil, models.ErrTimeGone
+	}
 
 	var order models.Order
 	var fresh bool
 	err = c.store.InTx(ctx, func(tx *models.Store) error {
-		slot, err := tx.EnsureSlot(ctx, review.Schedule.Outlet, review.Opening.Window)
+		slot, err := tx.EnsureSlot(ctx, review.Schedule.Outlet, review.Time.Window)
 		if err != nil {
 			return err
 		}
@@ -214,7 +247,7 @@ func (c *Cashier) sameOrder(ctx context.Context, in Checkout, existing models.Or
 	return &updated, nil
 }
 
-// hash names what makes a checkout another one: outlet, lines, options, quantities, way and address. Contact details do not.
+// hash names what makes a checkout another one: outlet, lines, options, quantities, way, address and the chosen time. Contact details do not.
 func (in Checkout) hash(cart models.Cart) []byte {
 	type line struct {
 		Item    int64
@@ -226,7 +259,11 @@ func (in Checkout) hash(cart models.Cart) []byte {
 		Outlet                 int64
 		Lines                  []line
 		Way, Line1, Line2, PIN string
+		At                     int64 // 0: as soon as possible
 	}{Outlet: cart.OutletID, Way: in.Way}
+	if in.At != nil {
+		details.At = in.At.Unix()
+	}
 	if in.Way == "delivery" {
 		details.Line1, details.Line2, details.PIN = in.Line1, in.Line2, in.PIN
 	}
@@ -251,6 +288,7 @@ func (in Checkout) order(r Review, slot models.Slot, hash []byte, mode string) m
 		CGSTPaise: q.CGSTPaise, SGSTPaise: q.SGSTPaise, TipPaise: q.TipPaise, RoundOffPaise: q.RoundOffPaise, AmountPaise: q.AmountPaise,
 		Name: in.Name, Phone: in.Phone, Email: in.Email, Note: in.Note, BuyerGSTIN: in.BuyerGSTIN, BuyerName: in.BuyerName, Coupon: q.Coupon, Pays: "razorpay",
 		OutletName: outlet.Name, PrepMinutes: outlet.PrepMinutes, DeliveryMinutes: outlet.DeliveryMinutes,
+		PromisedFrom: &r.Time.From, PromisedTo: &r.Time.To, ASAP: in.At == nil, Time: r.Time,
 	}
 	if q.AmountPaise == 0 {
 		o.Pays = "nothing"

@@ -31,7 +31,7 @@ func (c *customer) as(phone string) (*models.Order, error) {
 	c.t.Helper()
 	in := c.checkout()
 	in.Phone = phone
-	review, err := c.cashier.Review(c.t.Context(), c.session, in.Way, in.PIN, phone)
+	review, err := c.cashier.Review(c.t.Context(), c.session, in.Way, in.PIN, phone, nil)
 	must(c.t, err)
 	in.Review = review.Quote.Digest()
 	return c.cashier.PlaceOrder(c.t.Context(), in)

@@ -18,8 +18,14 @@ func (s *shop) grow(orders int) {
 		c := s.newCustomer().add("dal-makhani", 1+kind%3).add("naan", 2)
 		if kind == 0 { // left alone
 			o, _ := c.open()
-			_, err := s.store.SQL().ExecContext(ctx, `UPDATE orders SET status = 'expired', closed_at = shop_now(), next_check_at = NULL WHERE id = $1`, o.ID)
-			must(s.t, err)
+			must(s.t, s.store.InTx(ctx, func(tx *models.Store) error {
+				locked, err := tx.LockOrder(ctx, o.ID)
+				if err != nil {
+					return err
+				}
+				return tx.MoveOrder(ctx, &locked, models.OrderExpired, models.Move{By: models.ActorShop})
+			}))
+			s.exec(`UPDATE orders SET next_check_at = NULL WHERE id = $1`, o.ID)
 			continue
 		}
 		o, id := c.open()
@@ -94,7 +100,9 @@ func (s *shop) copyRows(times int) {
 	tx, err := s.store.SQL().BeginTx(ctx, nil)
 	must(s.t, err)
 	defer func() { _ = tx.Rollback() }()
-	for _, text := range slices.Concat([]string{`SET LOCAL session_replication_role = replica`, `SET LOCAL statement_timeout = '10min'`}, copies, counters) {
+	for _, text := range slices.Concat([]string{`SET LOCAL session_replication_role = replica`, `SET LOCAL statement_timeout = '10min'`}, copies, counters, []string{`UPDATE order_times t SET orders = h.orders, items = h.items, make_minutes = h.make_minutes
+		FROM (SELECT outlet_id, starts_at, count(*) AS orders, sum(items) AS items, sum(make_minutes) AS make_minutes FROM order_time_holds WHERE state <> 'released' GROUP BY 1, 2) h
+		WHERE t.outlet_id = h.outlet_id AND t.starts_at = h.starts_at`}) {
 		_, err := tx.ExecContext(ctx, text)
 		must(s.t, err)
 	}

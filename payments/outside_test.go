@@ -159,3 +159,84 @@ func TestRefundsMadeOutside(t *testing.T) {
 		}
 	})
 }
+
+// A share of a bill carries its own tax, whatever share it is, so any part of it can go back by another hand. With the tax left to the last
+// share, that one was more tax than food, no part of it could be told apart, and what the gateway said of it was never taken into the books.
+func TestAPartOfTheLastShareGivenBackOutside(t *testing.T) {
+	t.Parallel()
+	s := openShop(t, standin.Options{})
+	o, _, p := s.newCustomer().add("chicken-tikka", 2).paidFor()
+	_, err := s.cashier.RequestRefund(t.Context(), o.ID, models.Giving{AmountPaise: o.AmountPaise - 40_00}, 0, "A dish was cold", s.hire())
+	must(t, err)
+	s.sweep()
+	_, err = s.cashier.CancelOrder(t.Context(), o.ID, models.ActorShop, "The oven is broken")
+	must(t, err)
+	s.gateway.Inject(standin.Fault{Method: "POST", Path: "/v1/payments/*/refund", Kind: standin.Refuse, Refusal: "refund_dispute_block", Times: 1})
+	s.sweep()
+	if n := s.count(`SELECT count(*) FROM refunds WHERE status = 'failed' AND amount_paise = 4000`); n != 1 {
+		t.Fatalf("%d refunds of the rest failed", n)
+	}
+	if off := s.count(`SELECT max(abs(t.cgst_paise - t.taxable_paise * 25 / 1000)) FROM refund_share_taxes t`); off > 1 {
+		t.Errorf("a share's CGST is %d paise off its rate", off)
+	}
+	s.outside(p, 30_00)
+	s.heal()
+	s.allBack(p)
+}
+
+// A person may give back at once what several refunds, ours and theirs, failed to: the books take it for all of them.
+func TestOneRefundOutsideForSeveralThatFailed(t *testing.T) {
+	t.Parallel()
+	blocked := standin.Fault{Method: "POST", Path: "/v1/payments/*/refund", Kind: standin.Refuse, Refusal: "refund_dispute_block"}
+	t.Run("of an order that stays paid", func(t *testing.T) {
+		t.Parallel()
+		s := openShop(t, standin.Options{Settings: standin.Settings{PendingRefunds: true}})
+		o, _, p := s.newCustomer().add("chicken-tikka", 2).paidFor()
+		owner := s.hire()
+		_, err := s.cashier.RequestRefund(t.Context(), o.ID, models.Giving{AmountPaise: 54_50}, 0, "A dish was cold", owner)
+		must(t, err)
+		s.sweep()
+		must(t, s.gateway.FailRefund(s.outside(p, 100_00).ID)) // nothing is owed for it: a person is told
+		_, err = s.cashier.recordPayment(t.Context(), p.ID, models.ViaSweep, 0)
+		must(t, err)
+		fault := s.gateway.Inject(blocked)
+		_, err = s.cashier.RequestRefund(t.Context(), o.ID, models.Giving{AmountPaise: 20_00}, 154_50, "A dish was cold", owner)
+		must(t, err)
+		s.sweep()
+		s.gateway.RemoveFault(fault)
+		if n := s.count(`SELECT count(*) FROM refunds f WHERE status = 'failed' AND NOT EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of = f.id)`); n != 2 {
+			t.Fatalf("%d refunds wait for a person", n)
+		}
+		must(t, s.gateway.SettleRefund(s.outside(p, 0).ID))
+		s.kept()
+		for _, r := range s.gateway.Books().RefundsOf(p.ID) {
+			if r.Status == "pending" {
+				must(t, s.gateway.SettleRefund(r.ID))
+			}
+		}
+		s.heal()
+		s.allBack(p)
+	})
+	t.Run("of money that was never kept", func(t *testing.T) {
+		t.Parallel()
+		s := openShop(t, standin.Options{})
+		p := s.lateMoney()
+		fault := s.gateway.Inject(blocked)
+		s.sweep()
+		theirs := s.outside(p, 100_00) // in the place of a part of ours
+		s.sweep()
+		must(t, s.gateway.FailRefund(theirs.ID))
+		for _, e := range s.events(p.ID) {
+			must(t, s.receive(t.Context(), e))
+		}
+		s.sweep()
+		s.gateway.RemoveFault(fault)
+		if n := s.count(`SELECT count(*) FROM refunds f WHERE status = 'failed' AND NOT EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of = f.id)`); n != 2 {
+			t.Fatalf("%d refunds wait for a person", n)
+		}
+		s.outside(p, 0)
+		s.kept()
+		s.heal()
+		s.allBack(p)
+	})
+}

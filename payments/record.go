@@ -255,6 +255,19 @@ func (c *Cashier) decide(ctx context.Context, tx *models.Store, o *models.Order,
 		f.gatewayFee = models.Paise(*seen.FeePaise)
 	}
 	v := judge(f)
+	if v.reason == "" && now.After(o.HoldExpiresAt) {
+		// Within the hold the promise stands, whatever the clock says meanwhile. After it a dish has to be served still, when it is wanted.
+		wanted := now
+		if o.IsLater() {
+			wanted = *o.PromisedFrom
+		}
+		served, err := tx.ServesOrder(ctx, *o, wanted)
+		if err != nil {
+			return err
+		}
+		f.dishesGone = !served
+		v = judge(f)
+	}
 	if v.reason == "" {
 		kept, err := tx.CommitHolds(ctx, o.ID)
 		if err != nil {

@@ -171,7 +171,7 @@ func (c *customer) checkout() Checkout {
 	c.refresh()
 	in := Checkout{Session: c.session, CheckoutKey: key, Way: "delivery", Name: "Ananya Rao", Phone: "+919845012345", Email: "ananya@example.in",
 		Line1: "Flat 302, Lake View", Line2: "100 Feet Road", PIN: "560038"}
-	review, err := c.cashier.Review(c.t.Context(), c.session, in.Way, in.PIN, in.Phone)
+	review, err := c.cashier.Review(c.t.Context(), c.session, in.Way, in.PIN, in.Phone, in.At)
 	must(c.t, err)
 	in.Review = review.Quote.Digest()
 	return in

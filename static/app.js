@@ -190,4 +190,5 @@ const judge = (i, loud) => {
 on('focusout', e => { if (e.target.dataset?.hint) judge(e.target, true); });
 on('input', e => { if (e.target.matches('[aria-invalid]')) judge(e.target, false); });
 
+if ($('#offline')) setInterval(() => fetch('/healthz').then(a => a.ok && location.reload()).catch(() => {}), 3000);
 navigator.serviceWorker?.register('/sw.js').catch(() => {});

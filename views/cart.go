@@ -11,6 +11,14 @@ import (
 
 func itemsText(q models.Quote) string { return Count(pieces(q), "item", "items") }
 
+// toCheckout is what the way to checkout is called: while closed, an order is for later.
+func toCheckout(v CartView, open string) string {
+	if v.Later {
+		return "Order for later"
+	}
+	return open
+}
+
 func cartClass(v CartView) string {
 	if v.From == "cart" {
 		return "panel"
@@ -21,7 +29,7 @@ func cartClass(v CartView) string {
 // lineIncludes makes a stepper on checkout send the chosen way and place along, so that the bill in the answer is for them.
 func lineIncludes(from string) templ.Attributes {
 	if from == "checkout" {
-		return templ.Attributes{"hx-include": "#checkout [name=way]:checked, #pin"}
+		return templ.Attributes{"hx-include": "#checkout [name=way]:checked, #pin, #time"}
 	}
 	return nil
 }
@@ -49,6 +57,8 @@ func problemText(problem error) string {
 	switch {
 	case errors.As(problem, &soldOut) && soldOut.Left > 0:
 		return "Only " + strconv.Itoa(soldOut.Left) + " left. Please take fewer."
+	case errors.As(problem, &soldOut) && soldOut.NotServed:
+		return OffText(soldOut) + ". Please remove it."
 	case errors.As(problem, &soldOut):
 		return "Sold out. Please remove it."
 	case errors.As(problem, &choice):

@@ -3,7 +3,6 @@ package views
 import (
 	"errors"
 	"strconv"
-	"time"
 
 	"tiffin/models"
 )
@@ -61,16 +60,6 @@ func deliveryNote(v CheckoutView) string {
 		}
 	}
 	return dotted(deliveryTime(v.Page.Outlet), fee)
-}
-
-// arrival is when an order placed now would be there.
-func arrival(p Page, way string) string {
-	ready := p.Now.Add(time.Duration(p.Outlet.PrepMinutes) * time.Minute)
-	if way == "pickup" {
-		return Clock(ready)
-	}
-	by := ready.Add(time.Duration(p.Outlet.DeliveryMinutes) * time.Minute)
-	return ClockRange(by.Add(-windowMinutes*time.Minute), by)
 }
 
 func changedTitle(changed string) string {
@@ -176,7 +165,7 @@ func taxNote(q models.Quote) string {
 // mayPay says whether the button can be pressed. A PIN code or a minimum does not lock it: without script it is the only way to send a
 // corrected field. Whether the order is placed is decided by the server alone.
 func mayPay(v CheckoutView) bool {
-	if !v.Opening.Open {
+	if v.Times.Soonest == nil && len(v.Times.Later) == 0 {
 		return false
 	}
 	for _, l := range v.Quote.Lines {

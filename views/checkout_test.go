@@ -80,7 +80,7 @@ func TestCheckoutFields(t *testing.T) {
 			sent[attr(n, "name")] = true
 		}
 	}
-	for _, name := range []string{"_csrf", "phone", "name", "email", "way", "line1", "line2", "pin", "directions", "note", "coupon", "tip", "gstin", "buyer_name", "checkout_key", "review"} {
+	for _, name := range []string{"_csrf", "phone", "name", "email", "way", "line1", "line2", "pin", "directions", "note", "coupon", "tip", "gstin", "buyer_name", "checkout_key", "review", "time", "soonest_by"} {
 		if !sent[name] {
 			t.Errorf("the form does not send %s", name)
 		}
@@ -102,8 +102,9 @@ func TestPayButton(t *testing.T) {
 		"too far": {func(v *CheckoutView) {
 			v.Problem, v.Quote.DeliveryKnown = &models.ErrDelivery{Why: "far", PIN: "110001"}, false
 		}, "See the total", false},
-		"closed":   {func(v *CheckoutView) { v.Opening = sampleClosed() }, "Pay ₹1,359.00", true},
-		"sold out": {func(v *CheckoutView) { v.Quote.Lines[0].Problem = &models.ErrSoldOut{} }, "Pay ₹1,359.00", true},
+		"closed":            {func(v *CheckoutView) { v.Opening, v.Times = sampleClosed(), models.Times{} }, "Pay ₹1,359.00", true},
+		"closed, for later": {func(v *CheckoutView) { v.Opening, v.Times.Soonest = sampleClosed(), nil }, "Pay ₹1,359.00", false},
+		"sold out":          {func(v *CheckoutView) { v.Quote.Lines[0].Problem = &models.ErrSoldOut{} }, "Pay ₹1,359.00", true},
 	} {
 		v := sampleCheckoutView()
 		c.change(&v)
@@ -206,7 +207,7 @@ func TestCheckoutUpdateLeavesTheFormAlone(t *testing.T) {
 	if from := all(line, func(n *html.Node) bool { return attr(n, "name") == "from" }); len(from) != 1 || attr(from[0], "value") != "checkout" {
 		t.Error("a stepper on checkout does not say where it stands")
 	}
-	if attr(line, "hx-include") != "#checkout [name=way]:checked, #pin" {
+	if attr(line, "hx-include") != "#checkout [name=way]:checked, #pin, #time" {
 		t.Errorf("hx-include=%q", attr(line, "hx-include"))
 	}
 }

@@ -36,7 +36,7 @@ func pickedOf(v DishView) []int64 {
 		}
 		best := -1
 		for n, o := range g.Options {
-			if o.Available && (!v.VegOnly || o.Mark == "veg") && (best < 0 || o.PricePaise < g.Options[best].PricePaise) {
+			if o.Available && (best < 0 || o.PricePaise < g.Options[best].PricePaise) {
 				best = n
 			}
 		}
@@ -72,6 +72,8 @@ func optionPrice(g models.OptionGroup, o models.Option) string {
 	switch {
 	case !o.Available:
 		return "Sold out"
+	case o.Left != nil && *o.Left <= fewLeft:
+		return "Only " + strconv.Itoa(*o.Left) + " left, " + ShortRupees(o.PricePaise)
 	case g.Kind == "variant":
 		return ShortRupees(o.PricePaise)
 	case o.PricePaise == 0:
@@ -83,7 +85,7 @@ func optionPrice(g models.OptionGroup, o models.Option) string {
 
 func soldOutText(v DishView) string {
 	if back := backText(v.Item, v.Page.Now); back != "" {
-		return "Sold out. " + back + "."
+		return offText(v.Item) + ". " + back + "."
 	}
-	return "Sold out."
+	return offText(v.Item) + "."
 }

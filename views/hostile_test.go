@@ -65,6 +65,12 @@ func TestTypedTextStaysText(t *testing.T) {
 		staff.Payments[0].ErrorDescription, staff.Payments[0].Method, staff.Refunds[0].LastError, staff.Refunds[0].Reason = bad, bad, bad, bad
 		staff.Events, staff.History = []OrderEvent{{Type: bad, EventID: bad, Status: bad, Problem: bad}}, []OrderChange{{Subject: bad, Was: bad, Became: bad, Actor: bad}}
 		cancel := StaffCancelView{Page: samplePage(bad), Order: o, RefundPaise: 100, Reason: bad, Errors: map[string]string{"reason": bad, "confirm": bad}}
+		refund, review := sampleRefundView(), sampleRefundReview()
+		refund.Lines[0].Item.Name, refund.Typed, refund.Notice = bad, RefundFields{What: bad, Amount: bad, Reason: bad}, bad
+		refund.Errors = map[string]string{"what": bad, "pieces": bad, "amount": bad, "reason": bad}
+		review.Lines[0].Item.Name, review.Typed = bad, RefundFields{What: bad, Amount: bad, Reason: bad}
+		partly := sampleOrderView(partlyBack("requested"))
+		partly.Refunds[0].Reason = bad
 
 		views := map[string]templ.Component{
 			"menu": MenuPage(whole), "menu searched": MenuPage(menu), "results": MenuResults(menu), "dish": DishPage(d), "sheet": DishSheet(d), "dish error": DishError(bad),
@@ -72,6 +78,7 @@ func TestTypedTextStaysText(t *testing.T) {
 			"checkout": CheckoutPage(checkout), "checkout update": CheckoutUpdate(checkout), "pay": PayPage(pay),
 			"order failed": OrderPage(failed), "order refunded": OrderPage(paid), "status": OrderStatus(failed),
 			"board": BoardPage(board), "board columns": BoardColumns(board), "staff order": StaffOrderPage(staff), "cancel": StaffCancelPage(cancel),
+			"refund": StaffRefundPage(refund), "refund review": StaffRefundReviewPage(review), "order partly refunded": OrderPage(partly),
 			"login": StaffLoginPage(StaffLoginView{Page: samplePage(bad), Login: bad, Error: bad}),
 			"error": ErrorPage(ErrorView{Page: samplePage(bad), Sentence: bad, RequestID: bad}), "error toast": ErrorToast(ErrorView{Status: 500, Sentence: bad, RequestID: bad}),
 		}

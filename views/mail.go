@@ -56,25 +56,13 @@ func placedText(v MailView) []string {
 	if v.Order.Way == "pickup" {
 		when = "Collect it at " + v.Outlet.Address + " " + v.Outlet.PIN + ", usually after " + pickupTime(v.Outlet) + "."
 	}
-	return []string{"Thank you, " + v.Order.Name + ". Your order is paid and with the kitchen.", when}
-}
-
-func refundLetter(v MailView) []string {
-	number := ""
-	if v.Refund.RazorpayRefundID != nil {
-		number = " Refund id " + *v.Refund.RazorpayRefundID + "."
-	}
-	if v.Refund.Status == "processed" {
-		said := Rupees(v.Refund.AmountPaise) + " of order " + strconv.Itoa(v.Order.Number) + " was refunded to the account you paid from." + number
-		if v.Refund.BankReference != "" {
-			said += " Bank reference " + v.Refund.BankReference + "."
+	if v.Order.IsLater() {
+		when = "It is for " + Date(*v.Order.PromisedFrom) + ", " + ClockRange(*v.Order.PromisedFrom, *v.Order.PromisedTo) + ", to " + addressLine(v.Order) + "."
+		if v.Order.Way == "pickup" {
+			when = "Collect it on " + Date(*v.Order.PromisedFrom) + ", " + ClockRange(*v.Order.PromisedFrom, *v.Order.PromisedTo) + ", at " + v.Outlet.Address + " " + v.Outlet.PIN + "."
 		}
-		return []string{said, "If you do not see it yet, ask your bank with this number."}
 	}
-	return []string{
-		Rupees(v.Refund.AmountPaise) + " of order " + strconv.Itoa(v.Order.Number) + " goes back to the account you paid from. Banks show it in " + refundDays("") + "." + number,
-		"You need not do anything.",
-	}
+	return []string{"Thank you, " + v.Order.Name + ". Your order is paid and with the kitchen.", when}
 }
 
 func cancelledText(v MailView) []string {
@@ -108,6 +96,12 @@ func mailText(v MailView, said []string, withBill bool) string {
 		for _, l := range orderBill(v.Order, "Paid") {
 			b.WriteString(l.label + ": " + l.amount + "\n")
 		}
+		b.WriteString("\n")
+	}
+	for _, l := range letterParts(v) {
+		b.WriteString(l.label + ": " + l.amount + "\n")
+	}
+	if len(letterParts(v)) > 0 {
 		b.WriteString("\n")
 	}
 	b.WriteString(mailFoot(v.Outlet))

@@ -56,6 +56,31 @@ func TestRefundMail(t *testing.T) {
 	}
 }
 
+// C053: of a part, the letter names it, what was paid, and the reason staff gave.
+func TestPartRefundMail(t *testing.T) {
+	share := sampleShare().Parts
+	v := MailView{Outlet: sampleOutlet(), Order: sampleOrder(), OrderURL: "https://kesar.example/orders/x", Share: &share,
+		Refund: &models.Refund{AmountPaise: 25253, Status: "requested", Kind: "staff", Reason: "The samosa\nwas cold", RequestedAt: *at(0), ProcessedAt: at(0), BankReference: "412345678901"}}
+	for status, want := range map[string]string{
+		"requested": "₹252.53 of the ₹1,359.00 you paid for order 1047 goes back to the account you paid from: The samosa was cold",
+		"processed": "₹252.53 of the ₹1,359.00 you paid for order 1047 was refunded to the account you paid from: The samosa was cold",
+	} {
+		v.Refund.Status = status
+		l, err := RefundMail(v)
+		for _, text := range []string{want, map[string]string{"requested": "Requested on 30 Nov 2026. Banks show it in", "processed": "Done on 30 Nov 2026. Bank reference 412345678901."}[status]} {
+			if err != nil || !strings.Contains(l.Text, text) || !strings.Contains(l.HTML, text) {
+				t.Errorf("%s: the letter does not say %q: %v\n%s", status, text, err, l.Text)
+			}
+		}
+		if !strings.Contains(l.Text, "Food: ₹240.50\nCGST: ₹6.01\nSGST: ₹6.01\nRound-off: ₹0.01\nMoney back: ₹252.53\n") || !strings.Contains(l.HTML, "<b>₹252.53</b>") {
+			t.Errorf("%s: the parts are missing:\n%s", status, l.Text)
+		}
+		if status == "requested" && strings.Contains(l.Text+l.HTML+l.Subject, "refunded") {
+			t.Errorf("it says refunded before it is: %s", l.Text)
+		}
+	}
+}
+
 func TestCancelledMail(t *testing.T) {
 	o := sampleOrder()
 	o.CancelledBy, o.CancelReason = ptr("staff:1"), ptr("No gas")

@@ -2,51 +2,10 @@ package views
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"tiffin/models"
 )
-
-// Filter returns the menu with only the dishes that match: every word of query somewhere in name, description or category, and, when
-// vegOnly, the vegetarian mark. Categories without a match are left out. It is what search shows, and nothing is decided elsewhere.
-func Filter(m models.Menu, query string, vegOnly bool) models.Menu {
-	words := strings.Fields(strings.ToLower(query))
-	matches := func(i models.Item, category string) bool {
-		if vegOnly && i.Mark != "veg" {
-			return false
-		}
-		text := strings.ToLower(i.Name + " " + i.Description + " " + category)
-		for _, w := range words {
-			if !strings.Contains(text, w) {
-				return false
-			}
-		}
-		return true
-	}
-	found := m
-	found.Categories, found.Popular = nil, nil
-	for _, c := range m.Categories {
-		kept := c
-		kept.Items = nil
-		for _, i := range c.Items {
-			if matches(i, c.Name) {
-				kept.Items = append(kept.Items, i)
-			}
-		}
-		if len(kept.Items) > 0 {
-			found.Categories = append(found.Categories, kept)
-		}
-	}
-	if len(words) == 0 {
-		for _, i := range m.Popular {
-			if matches(i, "") {
-				found.Popular = append(found.Popular, i)
-			}
-		}
-	}
-	return found
-}
 
 func dishCount(m models.Menu) int {
 	n := 0
@@ -121,14 +80,7 @@ func tags(i models.Item) []tag {
 
 // backText says when a dish that is off comes back; empty when nobody knows.
 func backText(i models.Item, now time.Time) string {
-	switch {
-	case i.EightySixedUntil == nil || !i.EightySixedUntil.After(now):
-		return ""
-	case sameDay(*i.EightySixedUntil, now):
-		return "Back at " + ShortClock(*i.EightySixedUntil)
-	default:
-		return "Back " + Upcoming(*i.EightySixedUntil, now)
-	}
+	return backAt(i.BackAt, now)
 }
 
 // fewLeft is from where on a limited dish says how many are left. It is only said when it is true.

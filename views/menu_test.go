@@ -21,43 +21,6 @@ func slugs(m models.Menu) []string {
 	return found
 }
 
-func TestFilter(t *testing.T) {
-	m := sampleMenu()
-	for _, c := range []struct {
-		query string
-		veg   bool
-		want  []string
-	}{
-		{"paneer tikka", false, []string{"paneer-tikka"}},
-		{"  PANEER   tomato ", false, []string{"paneer-butter-masala"}},
-		{"kokum", false, []string{"fish-curry"}},
-		{"south", false, []string{"masala-dosa", "idli-vada"}},
-		{"tikka", true, []string{"paneer-tikka"}},
-		{"egg", true, nil},
-		{"<script>", false, nil},
-	} {
-		if got := slugs(Filter(m, c.query, c.veg)); !slices.Equal(got, c.want) {
-			t.Errorf("Filter(%q, %v) = %v, want %v", c.query, c.veg, got, c.want)
-		}
-	}
-	if got := dishCount(Filter(m, "", false)); got != dishCount(m) {
-		t.Errorf("no query: %d dishes of %d", got, dishCount(m))
-	}
-	for _, c := range Filter(m, "", true).Categories {
-		for _, i := range c.Items {
-			if i.Mark != "veg" {
-				t.Errorf("veg only shows %s (%s)", i.Slug, i.Mark)
-			}
-		}
-	}
-	if p := Filter(m, "", true).Popular; len(p) != 3 {
-		t.Errorf("veg only: %d popular dishes, want 3", len(p))
-	}
-	if p := Filter(m, "dosa", false).Popular; len(p) != 0 {
-		t.Errorf("a search shows %d popular dishes", len(p))
-	}
-}
-
 func dishOf(t *testing.T, root *html.Node, slug string) *html.Node {
 	t.Helper()
 	found := all(root, func(n *html.Node) bool { return attr(n, "data-testid") == "dish" && attr(n, "data-slug") == slug })
@@ -124,10 +87,10 @@ func TestSoldOutAndFewLeft(t *testing.T) {
 	if !strings.Contains(textOf(dishOf(t, root, "biryani")), "Only 4 left") {
 		t.Error("a limited dish does not say how many are left")
 	}
-	if got := backText(models.Item{EightySixedUntil: ptr(evening.Add(-time.Minute))}, evening); got != "" {
+	if got := backText(models.Item{BackAt: ptr(evening.Add(-time.Minute))}, evening); got != "" {
 		t.Errorf("a time that has passed is promised: %q", got)
 	}
-	if got := backText(models.Item{EightySixedUntil: ptr(evening.Add(20 * time.Hour))}, evening); got != "Back tomorrow at 3:45 pm" {
+	if got := backText(models.Item{BackAt: ptr(evening.Add(20 * time.Hour))}, evening); got != "Back tomorrow at 3:45 pm" {
 		t.Errorf("tomorrow: %q", got)
 	}
 }
@@ -158,7 +121,7 @@ func TestClosedBanner(t *testing.T) {
 }
 
 func TestMenuResultsIsAFragment(t *testing.T) {
-	source := render(t, MenuResults(MenuView{Page: samplePage("Menu"), Menu: sampleMenu(), Query: "paneer"}))
+	source := render(t, MenuResults(MenuView{Page: samplePage("Menu"), Menu: sampleFound("paneer"), Query: "paneer"}))
 	if strings.Contains(source, "<html") {
 		t.Error("a fragment is a whole page")
 	}
@@ -170,7 +133,7 @@ func TestMenuResultsIsAFragment(t *testing.T) {
 	if n := len(byTestID(root, "dish")); n != 5 {
 		t.Errorf("%d dishes, want 5", n)
 	}
-	none := parse(t, render(t, MenuResults(MenuView{Page: samplePage("Menu"), Menu: sampleMenu(), Query: "pizza"})))
+	none := parse(t, render(t, MenuResults(MenuView{Page: samplePage("Menu"), Menu: sampleFound("pizza"), Query: "pizza"})))
 	if got := firstText(none, "no-dish"); !strings.Contains(got, "“pizza”") {
 		t.Errorf("nothing found says %q", got)
 	}
@@ -179,7 +142,7 @@ func TestMenuResultsIsAFragment(t *testing.T) {
 // The page remembers what was searched and filtered when it is loaded as a whole.
 func TestMenuKeepsQueryAndFilter(t *testing.T) {
 	v := sampleMenuView()
-	v.Query, v.VegOnly, v.Way = "dosa", true, "pickup"
+	v.Query, v.Diet, v.Way = "dosa", models.Diet{Veg: true}, "pickup"
 	root := parse(t, render(t, MenuPage(v)))
 	if attr(mustFind(t, root, "search"), "value") != "dosa" || !has(mustFind(t, root, "veg"), "checked") {
 		t.Error("query or filter is lost")
@@ -229,10 +192,6 @@ func TestDishForm(t *testing.T) {
 		t.Error("the reason is not shown")
 	}
 
-	v = DishView{Page: samplePage(""), Item: sampleItem("butter-chicken"), VegOnly: true}
-	if shown := textOf(mustFind(t, parse(t, render(t, DishSheet(v))), "dish-form")); strings.Contains(shown, "Boiled egg") || !strings.Contains(shown, "Extra butter") {
-		t.Error("veg only must hide add-ons that are not")
-	}
 }
 
 func TestPickText(t *testing.T) {

@@ -136,7 +136,10 @@ func headlineOf(v OrderView) headline {
 
 // window is the promised time: a span for a delivery, a minute for the counter.
 func window(v OrderView) string {
-	if v.Ticket == nil {
+	switch {
+	case v.Order.IsLater():
+		return promisedText(v.Order, v.Page.Now)
+	case v.Ticket == nil:
 		return "soon"
 	}
 	if v.Order.Way == "pickup" {
@@ -157,6 +160,9 @@ func kitchenText(v OrderView) string {
 		}
 		return "Your food is packed and about to leave."
 	default:
+		if v.Ticket != nil && isWaiting(models.Ticket{Fulfilment: *v.Ticket, Order: v.Order}, v.Page.Now) {
+			return "Paid. The kitchen starts in time for it."
+		}
 		return "Paid. The kitchen will take it on in a moment."
 	}
 }
@@ -164,12 +170,18 @@ func kitchenText(v OrderView) string {
 // lateStep is how exactly we say how late we are.
 const lateStep = 5 * time.Minute
 
-// lateText says so before the customer has to ask, in steps of five minutes.
+// lateText says so before the customer has to ask: by the clock in steps of five minutes, or as staff said.
 func lateText(v OrderView) string {
-	if v.Ticket == nil || !v.Page.Now.After(v.Ticket.PromisedAt) || (v.Order.Way == "pickup" && v.Ticket.Status == models.TicketReady) {
+	if v.Ticket == nil || (v.Order.Way == "pickup" && v.Ticket.Status == models.TicketReady) {
 		return ""
 	}
-	late := int(v.Page.Now.Sub(v.Ticket.PromisedAt)/lateStep)*5 + 5
+	late := v.Ticket.LateMinutes
+	if v.Page.Now.After(v.Ticket.PromisedAt) {
+		late = max(late, int(v.Page.Now.Sub(v.Ticket.PromisedAt)/lateStep)*5+5)
+	}
+	if late == 0 {
+		return ""
+	}
 	return "Running about " + strconv.Itoa(late) + " minutes late, sorry."
 }
 
@@ -321,7 +333,10 @@ func account(method string) string {
 }
 
 // refundView is one refund in words. kind is the colour of its box.
-type refundView struct{ kind, title, text, why, stage string }
+type refundView struct {
+	kind, title, text, why, stage string
+	id, part                      string // part: how much of what was paid it is, and the reason; empty: all of it
+}
 
 // refundsShown are the refunds a customer should see: not the voided ones, and of a chain of retries only the last.
 // "Refunded" is said only once Razorpay says processed.
@@ -364,6 +379,9 @@ func refundsShown(v OrderView) []refundView {
 				s.text += " If it does not by " + Date(r.FailedAt.AddDate(0, 0, 1)) + ", please call us."
 			}
 			s.text += refundNames(r)
+		}
+		if s.id, s.part = r.ID, refundPart(v, r); r.Kind == "staff" && s.part != "" {
+			s.why = ""
 		}
 		shown = append(shown, s)
 	}

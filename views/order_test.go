@@ -201,6 +201,33 @@ func TestCancelText(t *testing.T) {
 	}
 }
 
+// A part is named with the whole, with the reason and what it consists of; it is called back only once Razorpay says processed.
+func TestPartRefundOnTheOrderPage(t *testing.T) {
+	for status, want := range map[string]string{
+		"requested": "₹252.53 of ₹1,359.00 goes back to you: The curry was cold", "submitted": "₹252.53 of ₹1,359.00 goes back to you: The curry was cold",
+		"processed": "₹252.53 of ₹1,359.00 went back to you: The curry was cold", "failed": "₹252.53 of ₹1,359.00 is to go back to you: The curry was cold",
+	} {
+		root := parse(t, render(t, OrderPage(sampleOrderView(partlyBack(status)))))
+		if got := firstText(root, "refund-part"); got != want {
+			t.Errorf("%s: %q, want %q", status, got, want)
+		}
+		if got := firstText(root, "share-total"); got != "₹252.53" {
+			t.Errorf("%s: parts come to %q", status, got)
+		}
+		label := map[string]string{"failed": "paid"}[status]
+		if label == "" {
+			label = "partially_refunded"
+		}
+		if got := attr(mustFind(t, root, "order"), "data-money"); got != label {
+			t.Errorf("%s: money is %q", status, got)
+		}
+	}
+	whole := sampleOrderView(givenBack("requested"))
+	if got := byTestID(parse(t, render(t, OrderPage(whole))), "refund-part"); len(got) != 0 {
+		t.Error("all of it is called a part")
+	}
+}
+
 // TestOrderPageMoneyWords keeps, word for word, what the page says in each state: what is known, what happens next, by when, and what
 // happens if not. Run with -update after a change that was meant, and read the difference.
 func TestOrderPageMoneyWords(t *testing.T) {

@@ -42,6 +42,9 @@ func samplePages() map[string]templ.Component {
 	board.Notice, board.Undo = "Order 1047 is ready.", &Undo{OrderID: 1047, From: models.TicketReady, To: models.TicketPreparing}
 	board.Attention = []Attention{{Text: "A payment does not match the bill of order 1040", OrderID: 4, OpenedAt: *at(-5)}}
 
+	wrongRefund := sampleRefundView()
+	wrongRefund.Errors = map[string]string{"pieces": "That is more than is left.", "reason": "Please say why: the customer reads it, and it is kept."}
+
 	pages := map[string]templ.Component{
 		"outlets":               OutletsPage(OutletsView{Page: outlets, Outlets: []OutletCard{{sampleOutlet(), sampleOpening()}, {sampleOutlet(), sampleClosed()}}}),
 		"menu":                  MenuPage(sampleMenuView()),
@@ -58,10 +61,14 @@ func samplePages() map[string]templ.Component {
 		"staff_login":           StaffLoginPage(StaffLoginView{Page: samplePage("Log in"), Login: "meera", Error: "Login or password is wrong."}),
 		"staff_order":           StaffOrderPage(sampleStaffOrderView()),
 		"staff_cancel":          StaffCancelPage(StaffCancelView{Page: samplePage(""), Order: sampleOrder(), RefundPaise: sampleOrder().AmountPaise, Errors: map[string]string{"reason": "Please say why; the customer reads it."}}),
+		"staff_order_part":      StaffOrderPage(samplePartlyBackView("failed")),
+		"staff_refund":          StaffRefundPage(wrongRefund),
+		"staff_review":          StaffRefundReviewPage(sampleRefundReview()),
 		"staff_menu":            StaffMenuPage(StaffMenuView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Menu: sampleMenu(), Outlets: []models.Outlet{sampleOutlet(), {ID: 2, Slug: "two", Name: "Kesar Two"}}, Notice: "Samosa is sold out."}),
 		"staff_attention":       StaffAttentionPage(sampleAttentionView()),
 		"staff_attention_empty": StaffAttentionPage(StaffAttentionView{Page: samplePage("")}),
 		"staff_timeline":        StaffTimelinePage(sampleTimelineView()),
+		"staff_audit":           StaffAuditPage(sampleAuditView()),
 		"offline":               OfflinePage(OutletsView{Page: Page{Title: "No connection", MenuURL: "/", Now: evening}, Outlets: []OutletCard{{Outlet: sampleOutlet()}}}),
 		"policy_refunds":        PolicyPage(samplePolicyView("refunds")),
 		"policy_delivery":       PolicyPage(samplePolicyView("delivery")),
@@ -107,6 +114,7 @@ func sampleOrders() map[string]func(v *OrderView) {
 		"submitted":   givenBack("submitted"),
 		"processed":   givenBack("processed"),
 		"refund_lost": givenBack("failed"),
+		"partly_back": partlyBack("submitted"), "partly_back_asked": partlyBack("requested"), "partly_back_done": partlyBack("processed"), "partly_back_lost": partlyBack("failed"),
 		"sold_out": func(v *OrderView) {
 			givenBack("requested")(v)
 			v.Ticket, v.Order.PaidPaymentID = nil, nil
@@ -195,7 +203,7 @@ func sampleFragments() map[string]templ.Component {
 	notice := sampleBoardView()
 	notice.Notice = "Order 1047 was already refused."
 	return map[string]templ.Component{
-		"menu_results":    MenuResults(MenuView{Page: samplePage("Menu"), Menu: sampleMenu(), Query: "paneer", VegOnly: true}),
+		"menu_results":    MenuResults(MenuView{Page: samplePage("Menu"), Menu: sampleFound("paneer"), Query: "paneer", Diet: models.Diet{Veg: true}}),
 		"dish_sheet":      DishSheet(sheet),
 		"dish_error":      DishError("Butter Chicken: choose 1 from Size."),
 		"cart_update":     CartUpdate(CartUpdateView{Cart: sampleCartView(""), Item: sampleItem("biryani"), Reason: "Only 4 left"}),
@@ -287,7 +295,7 @@ var hashInName = regexp.MustCompile(`\.[0-9a-f]{12}\.`)
 // TestPagesAreAsBefore compares one whole page of each kind with testdata; run with -update after a change that was meant.
 func TestPagesAreAsBefore(t *testing.T) {
 	pages := samplePages()
-	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "board", "staff_order", "staff_cancel", "staff_attention", "staff_timeline", "error"} {
+	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "board", "staff_order", "staff_cancel", "staff_refund", "staff_review", "staff_attention", "staff_timeline", "staff_audit", "error"} {
 		t.Run(name, func(t *testing.T) {
 			c, known := pages[name]
 			if !known {

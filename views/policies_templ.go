@@ -197,7 +197,7 @@ func OfflinePage(v OutletsView) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<main id=\"main\" class=\"wrap narrow stack\"><section class=\"panel stack tight\"><h1>No connection</h1><p>Your cart and your orders are safe with us. This page comes back when your phone does.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<main id=\"main\" class=\"wrap narrow stack\"><section class=\"panel stack tight\" id=\"offline\"><h1>No connection</h1><p>Your cart and your orders are safe with us. The page you asked for comes by itself as soon as we can be reached.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -259,7 +259,7 @@ func OfflinePage(v OutletsView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<p><a class=\"btn\" href=\"/\">Try again</a></p></section></main>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "<p><a class=\"btn\" href=\"\">Try again</a></p></section></main>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -140,7 +140,7 @@ func sampleMenu() models.Menu {
 	})
 	change("rogan-josh", func(i *models.Item) {
 		until := time.Date(2026, 11, 30, 21, 0, 0, 0, india)
-		i.EightySixedUntil, i.SoldOut = &until, true
+		i.EightySixedUntil, i.BackAt, i.SoldOut = &until, &until, true
 	})
 	change("biryani", func(i *models.Item) {
 		left := 4
@@ -215,8 +215,24 @@ func sampleMenuView() MenuView {
 func sampleCheckoutView() CheckoutView {
 	metres := 3200
 	q := sampleQuote(models.Destination{Way: "delivery", PIN: "560038", DistanceMetres: &metres, Served: true})
-	return CheckoutView{Page: samplePage("Checkout"), Quote: q, Opening: sampleOpening(), CheckoutKey: "5f0c1f8e-0000-4000-8000-000000000001", Review: q.Digest(),
+	return CheckoutView{Page: samplePage("Checkout"), Quote: q, Opening: sampleOpening(), Times: sampleTimes(), CheckoutKey: "5f0c1f8e-0000-4000-8000-000000000001", Review: q.Digest(),
 		Form: CheckoutFields{Phone: "98450 12345", Name: "Ananya Rao", Way: "delivery", Line1: "Flat 302, Lake View", Line2: "100 Feet Road, Indiranagar", PIN: "560038"}}
+}
+
+// sampleTimes are those of the sample opening, seen at the sample evening: as soon as possible, and two quarters of an hour.
+func sampleTimes() models.Times {
+	quarter := func(minutes int) models.PromisedTime {
+		from := evening.Truncate(15 * time.Minute).Add(time.Duration(minutes) * time.Minute)
+		return models.PromisedTime{From: from, To: from.Add(15 * time.Minute), StartsAt: from, EndsAt: from.Add(15 * time.Minute)}
+	}
+	soonest := quarter(30)
+	soonest.From, soonest.To = *at(30), *at(40)
+	return models.Times{Soonest: &soonest, Later: []models.PromisedTime{quarter(45), quarter(60)}}
+}
+
+// forLater makes the order one for tomorrow evening.
+func forLater(o *models.Order) {
+	o.PromisedFrom, o.PromisedTo = at(24*60), at(24*60+15)
 }
 
 // sampleExtrasView is a checkout with coupon, tip and tax number.
@@ -366,6 +382,14 @@ func sampleStaffOrderView() StaffOrderView {
 }
 
 // sampleAttentionView has one task of every kind.
+func sampleAuditView() StaffAuditView {
+	a := models.Audit{Day: "2026-11-30", Headings: []models.AuditHeading{{Code: "captured", Title: "Captured", Paise: 1_359_00}, {Code: "kept", Title: "Kept", Paise: 1_359_00}, {Code: "discount", Title: "Discount", Paise: 50_00},
+		{Code: "round_off", Title: "Round-off", Paise: -26}, {Code: "awaiting", Title: "Awaiting settlement", Paise: 1_359_00}}}
+	a.Add(models.AuditFinding{Check: "refunds", Table: "payments", ID: "7", OrderID: ptr(int64(12)), Paise: 100, Text: "payment 7 is to give back 100 of 135900 paise, its refunds sum to 0"},
+		models.AuditFinding{Check: "settlement", Table: "settlement_items", ID: "adj_TstAbCdEf00001", Paise: 400, Text: "adjustment adj_TstAbCdEf00001: 0 paise paid and 400 taken that nothing here explains"})
+	return StaffAuditView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, Audit: a, Today: "2026-11-30"}
+}
+
 func sampleAttentionView() StaffAttentionView {
 	v := StaffAttentionView{Page: samplePage(""), Staff: models.Staff{ID: 1, Name: "Meera", Role: "manager"}, JobsURL: "/staff/jobs/"}
 	for n, kind := range models.TaskKinds {
@@ -437,5 +461,50 @@ func sampleTimelineView() StaffTimelineView {
 	say(-10, "dispute", "disp_TstAbCdEf00001", "", "open", "Razorpay", &bill, `{"respond_by":"2026-12-07T06:30:00+00:00","phase":"chargeback","reason_code":"not_received"}`)
 	say(-9, "check", o.PublicID, "", "answered", "the shop", nil, `{"checks":3}`)
 	say(-8, "audit", "close_task", "", "", "Meera (staff:1)", nil, `{"detail":"second_payment pay_TstAbCdEf00004"}`)
+	return v
+}
+
+// sampleShare is a samosa and a half's worth of the sample order.
+func sampleShare() models.Bill {
+	return models.Bill{Parts: models.Parts{SubtotalPaise: 24050, CGSTPaise: 601, SGSTPaise: 601, RoundOffPaise: 1}, Lines: []models.BillLine{{Line: 1, Qty: 1, TotalPaise: 24050}}}
+}
+
+func sampleRefundView() StaffRefundView {
+	o := sampleOrder()
+	v := StaffRefundView{Page: samplePage(""), Order: o, LeftPaise: o.AmountPaise - 10000, Typed: RefundFields{What: "dishes", Reason: "The curry was cold"}}
+	for n, i := range o.Items {
+		v.Lines = append(v.Lines, RefundLine{Item: i, Left: i.Qty - n%2})
+	}
+	v.Lines[0].Picked = 1
+	return v
+}
+
+func sampleRefundReview() StaffRefundReviewView {
+	v := sampleRefundView()
+	return StaffRefundReviewView{Page: v.Page, Order: v.Order, Share: sampleShare(), Lines: v.Lines[:1], Typed: v.Typed, SeenPaise: 10000}
+}
+
+// partlyBack is an order of which staff give a part back.
+func partlyBack(status string) func(v *OrderView) {
+	return func(v *OrderView) {
+		paidAnd(models.TicketHandedOver)(v)
+		share := sampleShare()
+		r := models.Refund{ID: "0b8a6c52-0000-5000-8000-000000000002", PaymentID: 3, OrderID: 12, AmountPaise: share.Amount(), Kind: "staff", Reason: "The curry was cold", RequestedBy: "staff:1", Status: status, RequestedAt: *at(-1)}
+		if status != "requested" {
+			r.RazorpayRefundID, r.SubmittedAt = ptr("rfnd_TstAbCdEf00004"), at(0)
+		}
+		if status == "processed" {
+			r.ProcessedAt = at(0)
+		}
+		v.Refunds, v.Shares = []models.Refund{r}, map[string]models.Parts{r.ID: share.Parts}
+	}
+}
+
+func samplePartlyBackView(status string) StaffOrderView {
+	v, o := sampleStaffOrderView(), sampleOrderView(partlyBack(status))
+	v.Order, v.Ticket, v.Payments, v.Refunds, v.Shares = o.Order, o.Ticket, o.Payments, o.Refunds, o.Shares
+	if status == "failed" {
+		v.Waiting = map[string]int64{v.Refunds[0].ID: 7}
+	}
 	return v
 }

@@ -124,16 +124,15 @@ type attentionAction struct {
 
 // actionOf gives a task its one action. What only informs is seen; what can be tried again is; for the rest somebody looks at the order.
 func actionOf(t models.Task) attentionAction {
-	task := "/staff/attention/" + id(t.ID)
 	switch t.Kind {
 	case models.TaskDeadEvent:
-		return attentionAction{"Try the event again", task + "/retry", true}
+		return attentionAction{"Try the event again", retryURL(t.ID), true}
 	case models.TaskDeadJob:
-		return attentionAction{"Try the job again", task + "/retry", true}
+		return attentionAction{"Try the job again", retryURL(t.ID), true}
 	case models.TaskLowBalance:
-		return attentionAction{"Topped up: send them now", task + "/retry", true}
+		return attentionAction{"Topped up: send them now", retryURL(t.ID), true}
 	case models.TaskSilence:
-		return attentionAction{"Look again", task + "/retry", true}
+		return attentionAction{"Look again", retryURL(t.ID), true}
 	case models.TaskDispute:
 		if t.OrderID != nil {
 			return attentionAction{"See the evidence", staffOrderURL(*t.OrderID) + "/timeline", false}
@@ -141,7 +140,7 @@ func actionOf(t models.Task) attentionAction {
 	case models.TaskIncomplete:
 		return attentionAction{"Fill it in", "/staff/outlet", false}
 	case models.TaskRefundFailed:
-		return attentionAction{"Send the refund again", task + "/retry", true}
+		return attentionAction{"Send the refund again", retryURL(t.ID), true}
 	case models.TaskOverdue, models.TaskStaleClaim:
 		if t.OrderID != nil {
 			return attentionAction{"Open the order", staffOrderURL(*t.OrderID), false}
@@ -150,21 +149,25 @@ func actionOf(t models.Task) attentionAction {
 		if t.OrderID != nil {
 			return attentionAction{"Open the order", staffOrderURL(*t.OrderID), false}
 		}
-		return attentionAction{"Look again", task + "/retry", true}
+		return attentionAction{"Look again", retryURL(t.ID), true}
 	case models.TaskUnmapped:
 		if t.OrderID != nil {
-			return attentionAction{"Give it back now", task + "/retry", true}
+			return attentionAction{"Give it back now", retryURL(t.ID), true}
 		}
-		return attentionAction{"Settled in the dashboard", task + "/close", true}
+		return attentionAction{"Settled in the dashboard", closeURL(t.ID), true}
 	}
-	return attentionAction{"Seen", task + "/close", true}
+	return attentionAction{"Seen", closeURL(t.ID), true}
 }
+
+func closeURL(taskID int64) string { return "/staff/attention/" + id(taskID) + "/close" }
+
+func retryURL(taskID int64) string { return "/staff/attention/" + id(taskID) + "/retry" }
 
 // IsSeen reports whether a task may be taken off the list by who has seen it: its one action says so. The others leave it when their
 // cause is gone.
 func IsSeen(t models.Task) bool {
 	action := actionOf(t)
-	return action.press && action.path == "/staff/attention/"+id(t.ID)+"/close"
+	return action.press && action.path == closeURL(t.ID)
 }
 
 // Age writes how long something has lasted: "just now", "5 min", "3 h", "2 days".

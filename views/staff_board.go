@@ -24,7 +24,7 @@ var columns = []column{
 func ticketsIn(v BoardView, status string) []models.Ticket {
 	var in []models.Ticket
 	for _, t := range v.Tickets {
-		if t.Fulfilment.Status == status {
+		if t.Fulfilment.Status == status && !isWaiting(t, v.Page.Now) {
 			in = append(in, t)
 		}
 	}
@@ -66,25 +66,28 @@ func recallLabel(v StaffOrderView) string {
 	return ""
 }
 
-// urgency is a ticket's colour and words: green, amber from 60 % of the promised time, red and the word "late" past it.
+// urgency is a ticket's colour and words: green, amber from 60 % of the time between its start and its promise, red and the word "late" past it.
 type urgency struct{ class, icon, text string }
 
-func urgencyOf(f models.Fulfilment, now time.Time) urgency {
-	waited := int(now.Sub(f.QueuedAt) / time.Minute)
-	promised := f.PromisedAt.Sub(f.QueuedAt)
+func urgencyOf(t models.Ticket, now time.Time) urgency {
+	f, began := t.Fulfilment, startsAt(t)
+	waited := int(now.Sub(began) / time.Minute)
+	promised := f.PromisedAt.Sub(began)
 	switch {
+	case isWaiting(t, now):
+		return urgency{"", "clock", "for " + lowerFirst(promisedText(t.Order, now))}
 	case now.After(f.PromisedAt):
 		return urgency{"late", "triangle-alert", strconv.Itoa(int(now.Sub(f.PromisedAt)/time.Minute)) + " min late"}
-	case now.Sub(f.QueuedAt) >= promised*6/10:
+	case now.Sub(began) >= promised*6/10:
 		return urgency{"mid", "timer", strconv.Itoa(waited) + " min"}
 	default:
 		return urgency{"", "timer", strconv.Itoa(max(waited, 0)) + " min"}
 	}
 }
 
-func ticketClass(t models.Ticket, u urgency) string {
+func ticketClass(t models.Ticket, u urgency, now time.Time) string {
 	class := "ticket"
-	if t.Fulfilment.Status == models.TicketQueued {
+	if t.Fulfilment.Status == models.TicketQueued && !isWaiting(t, now) {
 		class += " new"
 	}
 	if u.class != "" {

@@ -19,8 +19,9 @@ type StaffMenuView struct {
 
 // StaffDishView is one row of it, the answer to its switch under htmx.
 type StaffDishView struct {
-	Page Page
-	Item models.Item
+	Page  Page
+	Item  models.Item
+	Edits bool // an owner or a manager looks at it
 }
 
 // isEightySixed reports whether a person took the dish off the menu and it is still off: what the row's switch turns.
@@ -37,6 +38,10 @@ func dishState(i models.Item, now time.Time) string {
 		return "Sold out until " + Upcoming(*i.EightySixedUntil, now)
 	case i.Left != nil && *i.Left <= 0:
 		return "Sold out: today's are gone"
+	case i.NotServed:
+		return "Not served now. " + backAt(i.BackAt, now)
+	case len(i.Parts) > 0 && i.SoldOut:
+		return "Sold out: a part of it is off"
 	case i.SoldOut:
 		return "Sold out: a choice it needs is off"
 	case i.Left != nil:

@@ -83,7 +83,7 @@ func TestUrgency(t *testing.T) {
 		class, text  string
 	}{{0, 40, "", "0 min"}, {23, 17, "", "23 min"}, {24, 16, "mid", "24 min"}, {40, 0, "mid", "40 min"}, {41, -1, "late", "1 min late"}} {
 		f := models.Fulfilment{QueuedAt: *at(-c.waited), PromisedAt: *at(c.left)}
-		if u := urgencyOf(f, evening); u.class != c.class || u.text != c.text {
+		if u := urgencyOf(models.Ticket{Fulfilment: f}, evening); u.class != c.class || u.text != c.text {
 			t.Errorf("waited %d of %d: %q %q, want %q %q", c.waited, c.waited+c.left, u.class, u.text, c.class, c.text)
 		}
 	}
@@ -154,6 +154,67 @@ func TestStaffCancelNamesTheAmount(t *testing.T) {
 	v.RefundPaise = 0
 	if got := textOf(parse(t, render(t, StaffCancelPage(v)))); strings.Contains(got, "goes back to the customer") || !strings.Contains(got, "Nothing has been paid") {
 		t.Error("an unpaid order promises a refund")
+	}
+}
+
+// C053: money goes back after a review that names it, by a button that names it, with what was on its way before.
+func TestStaffRefundNamesTheAmount(t *testing.T) {
+	form := mustFind(t, parse(t, render(t, StaffRefundPage(sampleRefundView()))), "refund-form")
+	for _, want := range []string{"₹1,259.00 of the ₹1,359.00 paid is still here", "Everything that is left, ₹1,259.00", "Packing, delivery and tip stay"} {
+		if !strings.Contains(textOf(form), want) {
+			t.Errorf("the form does not say %q: %s", want, textOf(form))
+		}
+	}
+	first := mustFind(t, form, "piece-1")
+	if chosen := all(first, func(n *html.Node) bool { return n.Data == "option" && has(n, "selected") }); len(chosen) != 1 || attr(chosen[0], "value") != "1" {
+		t.Error("what was chosen is lost")
+	}
+	review := mustFind(t, parse(t, render(t, StaffRefundReviewPage(sampleRefundReview()))), "refund-review")
+	if got := textOf(mustFind(t, review, "refund-yes")); got != "Give ₹252.53 back" {
+		t.Errorf("the button says %q", got)
+	}
+	for part, want := range map[string]string{"share-food": "₹240.50", "share-cgst": "₹6.01", "share-sgst": "₹6.01", "share-round-off": "₹0.01", "share-total": "₹252.53", "refund-reason": "The curry was cold"} {
+		if got := firstText(review, part); got != want {
+			t.Errorf("%s is %q, want %q", part, got, want)
+		}
+	}
+	fields := map[string]string{}
+	for _, n := range all(review, func(n *html.Node) bool { return n.Data == "input" && attr(n, "type") == "hidden" }) {
+		fields[attr(n, "name")] = attr(n, "value")
+	}
+	if fields["seen"] != "10000" || fields["shown"] != "25253" || fields["what"] != "dishes" || fields["piece-1"] != "1" || fields["reason"] != "The curry was cold" {
+		t.Errorf("goes along: %v", fields)
+	}
+}
+
+// The parts of a refund are shown on demand, and what waits for a person has a button that names the amount, for whoever may.
+func TestStaffOrderRefunds(t *testing.T) {
+	for status, waits := range map[string]int{"requested": 0, "submitted": 0, "processed": 0, "void": 0, "failed": 1} {
+		v := samplePartlyBackView(status)
+		row := mustFind(t, parse(t, render(t, StaffOrderPage(v))), "refund-row")
+		if firstText(row, "share-total") != "₹252.53" || firstText(row, "share-food") != "₹240.50" || !strings.Contains(textOf(row), "The curry was cold") {
+			t.Errorf("%s: the row says %q", status, textOf(row))
+		}
+		forms := byTestID(row, "retry-form")
+		if len(forms) != waits {
+			t.Errorf("%s: %d buttons", status, len(forms))
+		}
+		if waits == 1 && (attr(forms[0], "action") != "/staff/attention/7/retry" || firstText(forms[0], "retry-yes") != "Send ₹252.53 again") {
+			t.Errorf("the button says %q", textOf(forms[0]))
+		}
+	}
+	v := samplePartlyBackView("failed")
+	if len(byTestID(parse(t, render(t, StaffOrderPage(v))), "give-back")) != 1 {
+		t.Error("no way to give more back of a handed over order")
+	}
+	v.Staff.Role = "kitchen"
+	if root := parse(t, render(t, StaffOrderPage(v))); len(byTestID(root, "give-back")) != 0 {
+		t.Error("a cook is offered to give money back")
+	}
+	v.Staff.Role = "owner"
+	v.Payments[0].RefundReservedPaise = v.Payments[0].AmountPaise
+	if len(byTestID(parse(t, render(t, StaffOrderPage(v))), "give-back")) != 0 {
+		t.Error("nothing is left, and it can be given back")
 	}
 }
 

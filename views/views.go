@@ -14,7 +14,7 @@
 //	OrderPage(OrderView)        OrderStatus(OrderView)      fragment #status
 //	StaffLoginPage(StaffLoginView)
 //	BoardPage(BoardView)        BoardColumns(BoardView)     fragment #board, to be morphed; carries #toast out of band when Notice is set
-//	StaffOrderPage(StaffOrderView)   StaffCancelPage(StaffCancelView)
+//	StaffOrderPage(StaffOrderView)   StaffCancelPage(StaffCancelView)   StaffRefundPage(StaffRefundView)   StaffRefundReviewPage(StaffRefundReviewView)
 //	StaffMenuPage(StaffMenuView)     StaffDishRow(StaffDishView)       StaffAttentionPage(StaffAttentionView)
 //	StaffTimelinePage(StaffTimelineView)
 //	PaperPage(PaperView)        KitchenTicketPage(TicketView)   for paper: print.css, no layout
@@ -25,7 +25,7 @@
 //
 // Every POST form carries _csrf; under htmx the header X-CSRF-Token says the same.
 //
-//	GET  menu            filter=1 q veg=1 way=delivery|pickup    filter=1 says that an absent veg was unticked; keep veg and way in a cookie
+//	GET  menu            filter=1 q veg=1 egg=1 jain=1 without* way=delivery|pickup   filter=1 says that what is absent was unticked; filter and way are kept in cookies
 //	POST /cart           item option* set|qty seq from           stepper: seq empty → take set; else take qty and ignore set. from is "", cart or checkout:
 //	                                                             where to go back to without htmx, and which update to answer with
 //	                     … from=checkout adds way pin            so that CheckoutUpdate can price the same destination
@@ -35,7 +35,7 @@
 //	                                                             under htmx success is HX-Redirect to /pay/{token}; 409 and 422 are CheckoutForm
 //	POST /pay/{token}    (nothing)                               makes or finds the gateway order, then 303 to GET
 //	POST /payments/verify?order={token}                          JSON from the page's script, form from Razorpay
-//	POST /orders/{token}/cancel
+//	POST /orders/{token}/cancel     POST /orders/{token}/again   puts what can be had of it into the cart, then GET /cart?again={token}
 //	POST /staff/login    login password
 //	POST /staff/logout
 //	POST /staff/open     open=1|""                               the board's switch
@@ -43,6 +43,10 @@
 //	GET  /staff/orders/{id}         GET /staff/orders/{id}/cancel
 //	POST /staff/orders/{id}/cancel  reason confirm=yes
 //	POST /staff/orders/{id}/ticket                               notes one more print, then 303 to GET …/ticket/{nth}
+//	GET  /staff/orders/{id}/refund
+//	POST /staff/orders/{id}/refund  step=review|change|confirm what=dishes|amount|rest piece-{line} amount reason; the review adds seen shown (paise), which
+//	                                confirm compares: 409 when money has moved meanwhile
+//	POST /staff/attention/{id}/close, /staff/attention/{id}/retry    back=order when pressed on the order's page
 //
 // Live pages listen to /orders/{token}/events and /staff/events for "hello" and "changed" (and "closed", which ends the customer's stream), then
 // fetch /orders/{token}/status or /staff/board.
@@ -53,7 +57,7 @@
 // cart-line, cart-total, cartbar, to-checkout, cart-empty, dish-form, option, add-to-cart, checkout-form, field-{name}, error-{name}, bill, bill-{line},
 // to-pay, pay, changed, delivery-message, minimum, pay-state, pay-now, hosted, order (with data-state), order-title, order-step, cancel-order, refund,
 // login-form, board, column-{status}, ticket (with data-number), ticket-line, ticket-note, move, open-switch, conflict, lost, staff-order, payment,
-// refund-row, event-row, history-row, cancel-form, error, request-id.
+// refund-row, event-row, history-row, cancel-form, give-back, refund-form, refund-review, share (share-{part}), retry-refund, error, request-id.
 package views
 
 import (
@@ -86,13 +90,13 @@ type OutletCard struct {
 	Opening models.Opening
 }
 
-// MenuView is the menu with the visitor's cart. Menu is the whole menu: search and veg filter are applied by the view (see Filter).
+// MenuView is the menu with the visitor's cart. Menu is what Query and Diet leave of it.
 type MenuView struct {
 	Page         Page
 	Menu         models.Menu
 	Cart         CartView
 	Query        string
-	VegOnly      bool
+	Diet         models.Diet
 	Way          string // delivery or pickup, as chosen before; empty: what the outlet offers first
 	LastOrderURL string // page of this visitor's latest order; empty: none
 }
@@ -106,7 +110,7 @@ type DishView struct {
 	Qty     int     // 0 is shown as 1
 	Note    string
 	Error   string // why it was not added, for people
-	VegOnly bool   // hide choices that are not vegetarian
+	Hidden  bool   // the visitor's filter leaves this dish out: it can be looked at, not added
 }
 
 // CartView is a priced cart. Quote is what models.PriceCart returned, also beside an error: its lines carry their problems.
@@ -114,6 +118,8 @@ type CartView struct {
 	Page  Page
 	Quote models.Quote
 	From  string // the page it stands on: "" menu, "cart"
+	Later bool   // nothing can be had as soon as possible, but an order for later can be placed
+	Again AgainView
 }
 
 // CartUpdateView is the answer to a change of the cart.
@@ -129,10 +135,11 @@ type CheckoutView struct {
 	Quote       models.Quote
 	Problem     error // PriceCart's error, nil when the bill can be paid
 	Opening     models.Opening
+	Times       models.Times
 	Form        CheckoutFields
 	Located     bool              // the browser's location is known
 	Errors      map[string]string // by field name, for people
-	Changed     string            // "": first look; "bill": ErrBillChanged; "details": ErrKeyReused
+	Changed     string            // "": first look; "bill": ErrBillChanged; "details": ErrKeyReused; "time": ErrTimeGone
 	Was         *models.Quote     // the bill as it was shown, if it is known
 	CheckoutKey string
 	Review      string // Quote.Digest()
@@ -141,6 +148,7 @@ type CheckoutView struct {
 // CheckoutFields are the fields as typed. They are kept through every error.
 type CheckoutFields struct {
 	Phone, Name, Email, Way, Line1, Line2, PIN, Directions, Note string
+	Time                                                         string // unix time at which the chosen one starts; empty: as soon as possible
 	Coupon, Tip, TipOther, GSTIN, BuyerName                      string // Tip: whole rupees, or other
 }
 
@@ -199,9 +207,10 @@ type OrderView struct {
 	Ticket   *models.Fulfilment
 	Payments []models.Payment
 	Refunds  []models.Refund
-	HintedAt *time.Time // a browser reported a payment that the gateway has not confirmed to us yet
-	SoldOut  string     // the dish that was gone when the money came; empty if unknown
-	Personal bool       // false hides name, phone and address (a callback without session)
+	Shares   map[string]models.Parts // what of the bill each refund gives back
+	HintedAt *time.Time              // a browser reported a payment that the gateway has not confirmed to us yet
+	SoldOut  string                  // the dish that was gone when the money came; empty if unknown
+	Personal bool                    // false hides name, phone and address (a callback without session)
 	Papers   []models.Paper
 }
 
@@ -243,6 +252,8 @@ type StaffOrderView struct {
 	Ticket   *models.Fulfilment
 	Payments []models.Payment
 	Refunds  []models.Refund
+	Shares   map[string]models.Parts // what of the bill each refund gives back
+	Waiting  map[string]int64        // the task of each failed refund that this person may send again
 	Disputes []models.Dispute
 	Papers   []models.Paper
 	Events   []OrderEvent
@@ -291,5 +302,6 @@ type MailView struct {
 	Outlet   models.Outlet
 	Order    models.Order   // with Items
 	Refund   *models.Refund // the refund letters
+	Share    *models.Parts  // what of the bill Refund gives back; nil: the money was never kept
 	OrderURL string         // absolute
 }

@@ -54,14 +54,14 @@ func readWords(t *rapid.T, text string) models.Paise {
 	if !only {
 		t.Fatalf("%q has no end", text)
 	}
-	n := number(t, text)*100 + number(t, paise)
+	n := readNumber(t, text)*100 + readNumber(t, paise)
 	if minus {
 		n = -n
 	}
 	return models.Paise(n)
 }
 
-func number(t *rapid.T, text string) (n uint64) {
+func readNumber(t *rapid.T, text string) (n uint64) {
 	var group uint64
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '-' }) {
 		switch scale := map[string]uint64{"hundred": 100, "thousand": 1000, "lakh": 100000, "crore": 10000000}[word]; {

@@ -33,6 +33,8 @@ const usage = `dev [-state folder] command
   migrate   bring the database of run up to this build's schema
   psql [argument …]
             open the database of run
+  mutants [-only name] [-new] [-list]
+            take each guard of mutants/guards.txt away, in a copy of the tree, see that its test fails, and note it in docs/mutants.md
 `
 
 func main() {
@@ -95,6 +97,8 @@ func dev(args []string) error {
 		return withShopDB(ctx, state, migrate)
 	case "psql":
 		return withShopDB(ctx, state, func(ctx context.Context, db *devdb.Server) error { return psql(ctx, db, rest) })
+	case "mutants":
+		return mutants(ctx, rest)
 	}
 	return errUsage
 }

@@ -58,8 +58,8 @@ func newChecker(t *testing.T) *checker {
 }
 
 // pictured are the screens worth a picture; the others are only checked.
-var pictured = []string{"menu", "dish", "cart", "checkout", "pay", "pay-failed", "order", "order-refund", "order-failed", "order-slow", "order-expired", "board", "staff-order",
-	"staff-timeline", "staff-attention"}
+var pictured = []string{"menu", "dish", "cart", "checkout", "pay", "pay-failed", "checkout-later", "order-later", "board-later", "order", "order-refund", "order-failed", "order-slow", "order-expired", "board", "staff-order",
+	"order-refund-part", "staff-refund", "staff-refund-review", "staff-timeline", "staff-attention"}
 
 // look checks the page a tab shows now.
 func (c *checker) look(b *tab, name string) {
@@ -307,6 +307,25 @@ func TestBrowserScreensAreForEverybody(t *testing.T) {
 	s.leads("/staff")
 	s.open(order + "/cancel")
 	check.look(s, "staff-cancel")
+	s.open(order + "/refund")
+	check.look(s, "staff-refund")
+	s.expect("status of 422")
+	s.press(id("review"))
+	s.says(id("error-what"), "Please choose")
+	check.look(s, "staff-refund-errors")
+	s.press(`label:has(` + id("what-dishes") + `)`)
+	s.choose(id("piece-1"), "1")
+	s.fill(id("field-reason"), "the dal was cold")
+	s.press(id("review"))
+	s.see(id("refund-review"))
+	check.look(s, "staff-refund-review")
+	s.press(id("refund-yes"))
+	s.see(id("refund-row"))
+	s.press(id("refund-row") + " summary")
+	check.look(s, "staff-order-part")
+	b.says(id("refund-part"), "goes back to you: The dal was cold")
+	b.press(id("refund") + " summary")
+	check.look(b, "order-refund-part")
 	s.open("/staff/attention")
 	s.see(id("attention-empty"))
 	for path, name := range map[string]string{"/staff/menu": "staff-menu", "/staff/attention": "staff-attention-empty"} {
@@ -476,6 +495,7 @@ func TestBrowserMenuKeepsItsBudget(t *testing.T) {
 	w := newMarket(t)
 	base := w.shop()
 	b := browse(t, "the customer", base, phone)
+	send(b, network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true}) // what passes through it is not counted
 	b.open("/")
 	b.until("the fonts", `document.fonts.status === 'loaded'`)
 	w.wait("every answer is in", func() bool { return !slices.ContainsFunc(b.asked(base), func(r seenRequest) bool { return !r.over }) })

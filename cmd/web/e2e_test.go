@@ -813,8 +813,8 @@ func TestBrowserShopRestarts(t *testing.T) {
 	kitchen.says("#lost", "since")
 	menu.press(dish("samosa", id("more")))
 	menu.says("#toast", "No connection. Your order is saved.")
-	c.press(id("standin-succeed")) // the bank does not wait for us; the page's report finds nobody
-	c.at("chrome-error:")
+	c.press(id("standin-succeed"))      // the bank does not wait for us; the page's report finds nobody
+	c.says("#offline", "No connection") // from the service worker, at the order's address
 	p = w.run(p.addr, "")
 	kitchen.see(ticket(w.facts(token).number, ""))
 	menu.press("#toast button")

@@ -21,6 +21,12 @@ const sweepPause = 500 * time.Millisecond / pace
 func main() {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	slog.SetDefault(log)
+	if len(os.Args) > 1 && os.Args[1] == "audit" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		code := audit(ctx, os.Args[2:], os.Getenv, os.Stdout, os.Stderr)
+		stop()
+		os.Exit(code)
+	}
 	if err := run(log); err != nil {
 		fmt.Fprintln(os.Stderr, "tiffin: "+err.Error())
 		os.Exit(1)

@@ -45,6 +45,7 @@ func TestWebhookSecretChanges(t *testing.T) {
 	}
 	wants := func(what, event string, status int) {
 		t.Helper()
+		must(t, w.gateway.WaitQuiet(t.Context())) // a retry of its own may be on its way
 		attempts, err := w.gateway.Deliver(t.Context(), event)
 		must(t, err)
 		if len(attempts) != 1 || attempts[0].Status != status {

@@ -12,6 +12,12 @@
 #ifndef OUTSIDE
 #define OUTSIDE 1 /* refunds made in the gateway's dashboard */
 #endif
+#ifndef REFUSALS
+#define REFUSALS 1 /* requests that the gateway will never carry out */
+#endif
+#ifndef AGAIN
+#define AGAIN 1   /* how often a person sends a failed refund again */
+#endif
 #define TRIES 1   /* maxRefundTries: 3 in the product */
 #define R 12      /* rows in refunds, at most */
 #define G 5       /* refunds at the gateway, at most */
@@ -28,7 +34,7 @@ byte amountThere[G + 1];
 byte receipt[G + 1];        /* our row, 0 for one made outside */
 byte flying;                /* a row whose request its sender gave up, that has not arrived yet */
 bool refuses[R + 1];        /* it will never carry this request out: a dispute, too old, … */
-byte fails = FAILS, outside = OUTSIDE, refusals = 1;
+byte fails = FAILS, outside = OUTSIDE, refusals = REFUSALS, again = AGAIN;
 
 /* The database. */
 mtype status = pending;
@@ -77,7 +83,7 @@ inline check() { /* true at every commit */
 /* createRefund. after is the one it asks for again, 0 when it is a first one. */
 inline ask(how, much, after) {
 	assert(rows < R);
-	for (z : 1 .. rows) { assert(after == 0 || retryOf[z] != after) } /* refunds_retry_of_key */
+	for (z : 1 .. rows) { assert(after == 0 || retryOf[z] != after) } /* INV-28: a failed refund has one successor */
 	rows++; kind[rows] = how; amount[rows] = much; retryOf[rows] = after; state[rows] = requested
 }
 
@@ -98,7 +104,8 @@ inline succeed(f) {
 }
 
 /*
- * importRefund: one made outside takes the place of a lost one of ours, or what is free, or else what we have not sent yet. An old answer
+ * importRefund: one made outside takes the place of a lost one of ours, or what is free, or else of several lost ones and of what we have
+ * not sent yet. An old answer
  * may name one that failed since, with nothing left to put it in: then payment_complete refuses the commit, and r stays 0.
  */
 inline import(g) {
@@ -121,14 +128,35 @@ inline import(g) {
 		r = y
 	:: else ->
 		n = AMOUNT - reserved; m = n;
-		for (x : 1 .. rows) { m = m + (state[x] == requested -> amount[x] : 0) }
+		for (x : 1 .. rows) {
+			replaced(x, e);
+#ifdef LOST_STAND_FOR_ONE
+			m = m + (state[x] == requested -> amount[x] : 0)
+#else
+			m = m + (state[x] == requested || (state[x] == failed && e == 0) -> amount[x] : 0)
+#endif
+		}
+		e = 0;
 		if
-		:: m < amountThere[g] -> goto refused
+		:: m < amountThere[g] ->
+			e = 0;
+			for (x : 1 .. rows) { e = e + (state[x] == accepted && there[id[x]] == failed -> 1 : 0) }
+			assert(there[g] != accepted || e > 0); /* INV-6: what was given back finds its place, unless a failure is still to be heard of */
+			goto refused
 		:: m >= amountThere[g]
 		fi;
 		if
 #ifndef OUTSIDE_LEAVES_OURS
-		:: n < amountThere[g] -> /* voidRequested: the newest first, the rest of it asked for again */
+		:: n < amountThere[g] ->
+#ifndef LOST_STAND_FOR_ONE
+			m = amountThere[g] - n;
+			for (x : 1 .. rows) { /* reviveLost: asked for again, to be taken back */
+				replaced(x, e);
+				if :: state[x] == failed && e == 0 && m > 0 -> ask(kind[x], amount[x], x); m = (m > amount[x] -> m - amount[x] : 0) :: else fi
+			}
+			e = 0;
+#endif
+			/* voidRequested: the newest first, the rest of it asked for again */
 			m = 0; e = amountThere[g] - n;
 			for (x : 1 .. rows) {
 				y = rows + 1 - x;
@@ -221,6 +249,7 @@ inline give(k, g) {
 }
 
 #define REQUESTED(k) (state[k] == requested)
+#define FAILED(k) (state[k] == failed)
 #define ANY(P) (P(1) || P(2) || P(3) || P(4) || P(5) || P(6) || P(7) || P(8) || P(9) || P(10) || P(11) || P(12))
 #define NEWS(g) (there[g] != heard[g])
 #define KNOWN(k) (receipt[1] == k || receipt[2] == k || receipt[3] == k || receipt[4] == k || receipt[5] == k)
@@ -326,6 +355,20 @@ proctype dashboard() {
 proctype staffer() {
 	atomic { if :: decided == kept -> d_step { request(staff, 1); check() } :: skip fi }
 }
+/* A person sends a failed refund again, whether it waits for one or not (RetryRefund). */
+proctype person() {
+	byte k;
+end:	atomic { again > 0 && ANY(FAILED) ->
+		again--; select(k : 1 .. rows);
+		d_step {
+			replaced(k, n);
+#ifdef SENT_AGAIN_UNSEEN
+			n = 0;
+#endif
+			if :: state[k] == failed && n == 0 -> ask(kind[k], amount[k], k) :: else fi;
+			n = 0; k = 0; check()
+		} }
+}
 proctype canceller() {
 	if
 	:: atomic { status == pending -> status = cancelled }
@@ -343,7 +386,7 @@ proctype canceller() {
 }
 
 init {
-	atomic { run teller(); run sender(); run gateway(); run dashboard(); run staffer(); run canceller() }
+	atomic { run teller(); run sender(); run gateway(); run dashboard(); run staffer(); run canceller(); run person() }
 	timeout -> /* nothing moves any more */
 	d_step {
 		check();

@@ -109,6 +109,7 @@ type Dispute struct {
 	RespondBy     time.Time
 	CreatedAt     time.Time
 	SubmittedAt   time.Time
+	LostAt        time.Time // it was taken out of a payout from then on
 }
 
 // Books is everything the gateway has on record, oldest first: a deep copy, the caller's to keep.

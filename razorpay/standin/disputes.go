@@ -129,7 +129,7 @@ func (s *Server) contestDispute(c *call) answer {
 func (s *Server) decideDispute(d *Dispute, status string) {
 	d.Status = status
 	if status == "lost" {
-		d.DeductedPaise = d.AmountPaise
+		d.DeductedPaise, d.LostAt = d.AmountPaise, s.now()
 	}
 	s.emit("payment.dispute."+status, s.paymentByID[d.PaymentID], nil, nil, d)
 }

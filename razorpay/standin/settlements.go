@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Settlements are not stored: they follow from the books and the clock. A payment captured, or a refund made, on a day goes into
+// Settlements are not stored: they follow from the books and the clock. A payment captured, a refund made, or a dispute lost on a day goes into
 // the settlement two working days later, at ten in the morning Indian time; a day on which refunds outweigh payments is carried
 // on to the next. Source: Docs-Aug, "Fetch Settlement Recon Details", "About Settlements", read August 2026; that the date
 // parameters mean Indian days is an inference.
@@ -54,6 +54,11 @@ func (s *Server) settlements() []settlement {
 		p := s.paymentByID[r.PaymentID]
 		if at := settlementDay(r.CreatedAt); p.Captured && r.Status == "processed" && !at.After(now) {
 			rows = append(rows, row{at, r.CreatedAt, s.reconRow(p, r), -r.AmountPaise})
+		}
+	}
+	for _, d := range s.disputes {
+		if at := settlementDay(d.LostAt); d.DeductedPaise > 0 && !at.After(now) {
+			rows = append(rows, row{at, d.LostAt, adjustmentRow(d), -d.DeductedPaise})
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int {
@@ -128,6 +133,17 @@ func (s *Server) reconRow(p *Payment, r *Refund) object {
 		row.set("payment_id", p.ID)
 	}
 	return row
+}
+
+// adjustmentRow takes back what a lost dispute costs. It has no credit_type; which other keys are null is an inference.
+func adjustmentRow(d *Dispute) object {
+	return object{
+		{"entity_id", "adj_" + d.ID[len("disp_"):]}, {"type", "adjustment"}, {"debit", d.DeductedPaise}, {"credit", int64(0)}, {"amount", d.DeductedPaise}, {"currency", d.Currency},
+		{"fee", int64(0)}, {"tax", int64(0)}, {"on_hold", false}, {"settled", true}, {"created_at", unix(d.LostAt)}, {"settled_at", nil},
+		{"settlement_id", nil}, {"posted_at", nil}, {"description", "Debit for a lost dispute"}, {"notes", nil},
+		{"payment_id", nil}, {"settlement_utr", nil}, {"order_id", nil}, {"order_receipt", nil}, {"method", nil},
+		{"card_network", nil}, {"card_issuer", nil}, {"card_type", nil}, {"dispute_id", d.ID},
+	}
 }
 
 func (o object) set(key string, value any) {

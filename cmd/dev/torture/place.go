@@ -28,6 +28,8 @@ type place struct {
 
 const (
 	databasePrefix = "test_torture_" // devdb clears what begins with test_ at the next start
+	kitchenLogin   = "meera"
+	deskLogin      = "ravi"
 	staffPassword  = "a long password of the kitchen"
 	answerLimit    = 60 * time.Second // how long the database may be waited for
 )
@@ -66,8 +68,10 @@ func (p *place) makeTemplate(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if _, err := store.CreateStaff(ctx, models.Staff{Login: "meera", Name: "Meera", Role: "owner", Active: true}, staffPassword); err != nil {
-		return err
+	for _, login := range []string{kitchenLogin, deskLogin} {
+		if _, err := store.CreateStaff(ctx, models.Staff{Login: login, Name: login, Role: "owner", Active: true}, staffPassword); err != nil {
+			return err
+		}
 	}
 	rows, err := store.SQL().QueryContext(ctx, `SELECT slug, id FROM items`)
 	if err != nil {

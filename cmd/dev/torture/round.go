@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ type round struct {
 	servers   []*server
 	customers []*customer
 	kitchen   *kitchen
+	desk      *kitchen
 
 	clockMu sync.Mutex
 	offset  time.Duration // of the shop's clock and the gateway's
@@ -38,6 +40,7 @@ type round struct {
 	secret, previous string // of the webhooks
 	rotated          int
 	handed           map[*customer][]string // gateway orders their browsers were given
+	seen             map[string]string      // facts that were read once, by what they are about; they must stay so
 	broken           []violation
 	statuses         map[int]int
 	histories        map[int64][]string // of the orders promises were broken to
@@ -60,7 +63,7 @@ func (v violation) String() string {
 const (
 	webhookPath  = "/webhooks/razorpay"
 	trackLimit   = 90 * time.Second // no track of a round takes nearly as long
-	watchEvery   = 120 * time.Millisecond
+	watchEvery   = 300 * time.Millisecond
 	stalledFor   = 700 * time.Millisecond
 	settleLimit  = 60 * time.Second // for one step of the healing
 	settleEvery  = 12 * time.Millisecond
@@ -69,31 +72,29 @@ const (
 	violationsAt = 40 // how many violations of a round are kept
 )
 
-// sweeps is what the timetable runs, but for the purge.
-var sweeps = []interface{ Kind() string }{models.ResolveClaimsArgs{}, models.SweepEventsArgs{}, models.ReconcileArgs{}, models.SweepRefundsArgs{}, models.SweepLettersArgs{}, models.ReconcileAccountArgs{}}
+// sweeps is what the timetable runs, but for the purge and the look at the invariants, which is ours.
+var sweeps = []interface{ Kind() string }{models.ResolveClaimsArgs{}, models.SweepEventsArgs{}, models.ReconcileArgs{}, models.SweepRefundsArgs{}, models.SweepLettersArgs{},
+	models.ReconcileAccountArgs{}, models.ReconcileWeekArgs{}, models.ReconcileDisputesArgs{}, models.WatchDeadlinesArgs{}, models.RefreshTasksArgs{}}
 
 // perform runs a schedule and returns what it broke. The error is the torture's own: then nothing is known about the shop.
 func perform(ctx context.Context, s Schedule, p *place, t *tally, dir, plant string) (r *round, err error) {
 	r = &round{Schedule: s, place: p, tally: t, dir: dir, database: fmt.Sprintf("%s%d", databasePrefix, s.Seed), secret: firstSecret,
-		handed: map[*customer][]string{}, statuses: map[int]int{},
+		handed: map[*customer][]string{}, seen: map[string]string{}, statuses: map[int]int{},
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8, DisableCompression: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	defer func() { err = errors.Join(err, r.close()) }()
-	if err := r.prepare(ctx); err != nil {
-		return r, err
-	}
-	r.suffer(ctx)
-	if err := ctx.Err(); err != nil {
-		return r, err
-	}
-	if err := r.heal(ctx); err != nil {
-		return r, err
-	}
-	if err := r.plant(ctx, plant); err != nil {
-		return r, err
-	}
-	if err := r.audit(ctx); err != nil {
-		return r, err
+	for _, part := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"prepared", r.prepare}, {"tortured", r.suffer}, {"healed", r.heal},
+		{"audited", func(ctx context.Context) error { return errors.Join(r.plant(ctx, plant), r.audit(ctx)) }},
+	} {
+		began := time.Now()
+		if err := part.do(ctx); err != nil {
+			return r, err
+		}
+		t.took(part.name, time.Since(began))
 	}
 	r.remember(ctx)
 	return r, nil
@@ -159,7 +160,7 @@ func (r *round) prepare(ctx context.Context) (err error) {
 	for range r.Customers {
 		r.customers = append(r.customers, &customer{browser: newBrowser(r)})
 	}
-	r.kitchen = &kitchen{newBrowser(r)}
+	r.kitchen, r.desk = &kitchen{newBrowser(r)}, &kitchen{newBrowser(r)}
 	return nil
 }
 
@@ -184,8 +185,8 @@ func (r *round) environment() []string {
 }
 
 // suffer runs all tracks, and watches meanwhile what must be true at every commit.
-func (r *round) suffer(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, trackLimit)
+func (r *round) suffer(all context.Context) error {
+	ctx, cancel := context.WithTimeout(all, trackLimit)
 	defer cancel()
 	watching, stop := context.WithCancel(ctx)
 	var watch, tracks sync.WaitGroup
@@ -215,6 +216,7 @@ func (r *round) suffer(ctx context.Context) {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		r.fail("torture", nil, "the tracks of this round do not come to their end")
 	}
+	return all.Err()
 }
 
 // inTime are the invariants that hold within a time only; while faults last and the clock jumps nobody promises that.
@@ -232,6 +234,47 @@ func (r *round) look(ctx context.Context) {
 			r.fail(b.Inv, b.OrderID, "while it was tortured: %s", b.Detail)
 		}
 	}
+	if now, err := r.facts(ctx); err == nil {
+		r.compare(now)
+	}
+}
+
+// facts are the rows that nobody may ever change or take away again, whatever dies: what was decided about money, the ledger, who did
+// what, the bills, and the gateway's ids of refunds (INV-8, 16, 26, 34, 44).
+func (r *round) facts(ctx context.Context) (map[string]string, error) {
+	rows, err := r.store.SQL().QueryContext(ctx, `SELECT 'INV-8 payment ' || id, concat_ws(' ', order_id, razorpay_payment_id, amount_paise, customer_fee_paise, currency, disposition, reason) FROM payments WHERE disposition IS NOT NULL
+		UNION ALL SELECT 'INV-34 entry ' || txn_id || ' ' || account, amount_paise::text FROM ledger_entries
+		UNION ALL SELECT 'INV-34 transaction ' || id, concat_ws(' ', kind, ref_type, ref_id) FROM ledger_txns
+		UNION ALL SELECT 'INV-44 audit ' || id, concat_ws(' ', actor, action, order_id, detail) FROM audit
+		UNION ALL SELECT 'INV-15 change ' || id, concat_ws(' ', subject, subject_id, was, became) FROM status_changes
+		UNION ALL SELECT 'INV-16 order ' || id, concat_ws(' ', public_id, subtotal_paise, discount_paise, amount_paise, currency) FROM orders
+		UNION ALL SELECT 'INV-8 refund ' || id, concat_ws(' ', payment_id, amount_paise, kind) FROM refunds
+		UNION ALL SELECT 'INV-26 refund ' || id, razorpay_refund_id FROM refunds WHERE razorpay_refund_id IS NOT NULL
+		UNION ALL SELECT 'INV-20 gateway order ' || razorpay_order_id, concat_ws(' ', order_id, receipt, amount_paise, currency) FROM gateway_orders`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	now := map[string]string{}
+	for rows.Next() {
+		var what, is string
+		if err := rows.Scan(&what, &is); err != nil {
+			return nil, err
+		}
+		now[what] = is
+	}
+	return now, rows.Err()
+}
+
+// compare holds facts against those seen before.
+func (r *round) compare(now map[string]string) {
+	for what, was := range r.seen {
+		if is, there := now[what]; is != was || !there {
+			inv, what, _ := strings.Cut(what, " ")
+			r.fail(inv, nil, "%s was %q and is %q (there: %t)", what, was, is, there)
+		}
+	}
+	r.seen = now
 }
 
 // healing is how the clock goes on once faults are over: past every retry, hold, look, deadline and refund.
@@ -432,6 +475,9 @@ func (r *round) close() error {
 func (r *round) noPanics(s *server) {
 	for _, line := range s.linesWith("panic: ", "job panicked", "goroutine 1 [") {
 		r.fail("panic", nil, "server %d: %s", s.index, line)
+	}
+	for _, line := range s.linesWith("98450 12345", "9845012345", "ananya@example.in", r.gateway.KeySecret(), "webhook_secret_") {
+		r.fail("INV-43", nil, "server %d wrote what no log may hold: %s", s.index, line)
 	}
 	for _, line := range s.linesWith(`"status":500`) {
 		var said struct{ Method, Route, Error string }

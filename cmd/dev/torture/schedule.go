@@ -27,7 +27,7 @@ type Schedule struct {
 	Seed       uint64
 	Gateway    standin.Settings
 	RetryScale int64      // how many times faster than the real one the gateway sends a webhook again
-	Lives      [][]string // for each server process, where each of its lives ends by itself: point:count, or "" for not at all
+	Lives      [][]string // for each server, where its lives end by themselves, one after the other: point:count, or "" for a life without
 	Endpoints  []int      // the servers the gateway sends webhooks to
 	Customers  int
 	Tracks     []track
@@ -88,7 +88,7 @@ func Draw(seed uint64) Schedule {
 		CaptureDelay: oneOf(d, 0, 0, 0, 90*time.Second), ExtraKeys: d.percent(50), FlipShapes: d.percent(50), BareContact: d.percent(50),
 	}
 	for range servers {
-		lives := make([]string, 3)
+		lives := make([]string, 4)
 		for n := range lives {
 			if d.percent(90) {
 				lives[n] = fmt.Sprintf("%s:%d", oneOf(d, slices.Concat(FaultPoints, seldom)...), oneOf(d, 1, 1, 1, 2, 3))
@@ -101,7 +101,7 @@ func Draw(seed uint64) Schedule {
 	for i := range s.Customers {
 		s.Tracks = append(s.Tracks, d.customer(i))
 	}
-	s.Tracks = append(s.Tracks, d.kitchen(), d.office(), d.calls(), d.messages(), d.bank(), d.forger(), d.operator(), d.clock())
+	s.Tracks = append(s.Tracks, d.kitchen(), d.desk(), d.office(), d.calls(), d.messages(), d.bank(), d.forger(), d.operator(), d.clock())
 	return s
 }
 
@@ -257,7 +257,7 @@ func (b *builder) report(i int) {
 // kitchen is a tablet on the wall: tickets on, back, off; dishes off and on; now and then closed.
 func (d *drawer) kitchen() track {
 	b := &builder{track{who: "kitchen"}, d, 220 * time.Millisecond}
-	b.add(func(ctx context.Context, r *round) { r.kitchen.signIn(ctx, "meera") }, "signs in")
+	b.add(func(ctx context.Context, r *round) { r.kitchen.signIn(ctx, kitchenLogin) }, "signs in")
 	for range 10 + d.upTo(6) {
 		which, at := d.pick(), d.shops(oneOf(d, 1, 1, 1, 2))
 		switch n := d.upTo(100); {
@@ -278,6 +278,23 @@ func (d *drawer) kitchen() track {
 	}
 	if d.percent(10) {
 		b.add(func(ctx context.Context, r *round) { r.kitchen.closeDown(ctx, 0) }, "closes the kitchen for the day")
+	}
+	return b.track
+}
+
+// desk is whoever of the staff minds the money: gives parts and all of it back, and works off the attention list.
+func (d *drawer) desk() track {
+	b := &builder{track{who: "desk"}, d, 600 * time.Millisecond}
+	b.add(func(ctx context.Context, r *round) { r.desk.signIn(ctx, deskLogin) }, "signs in")
+	for range 4 + d.upTo(4) {
+		which, at := d.pick(), d.shops(oneOf(d, 1, 2, 2))
+		switch d.upTo(3) {
+		case 0, 1:
+			share, times := oneOf(d, 10, 25, 50, 100), oneOf(d, 1, 2, 3)
+			b.add(func(ctx context.Context, r *round) { r.desk.refund(ctx, times, which, share) }, "gives back %d %% of what is left of order %d, %d times at once", share, which, times)
+		default:
+			b.add(func(ctx context.Context, r *round) { r.desk.attend(ctx, at, which) }, "does what task %d asks for, at servers %v", which, at)
+		}
 	}
 	return b.track
 }
@@ -309,6 +326,10 @@ func (d *drawer) office() track {
 // calls spoils the shop's calls to the gateway.
 func (d *drawer) calls() track {
 	b := &builder{track{who: "calls to the gateway"}, d, 500 * time.Millisecond}
+	if d.percent(50) { // for good: a person has to ask again
+		f := standin.Fault{Method: "POST", Path: "/v1/payments/*/refund", Times: 1 + d.upTo(2), Skip: d.upTo(2), Kind: standin.Refuse, Refusal: "refund_six_months"}
+		b.add(func(_ context.Context, r *round) { r.gateway.Inject(f) }, "%s %s: refuse with %s, %d times after %d", f.Method, f.Path, f.Refusal, f.Times, f.Skip)
+	}
 	for range 5 + d.upTo(4) {
 		call := oneOf(d, [2]string{"POST", "/v1/orders"}, [2]string{"POST", "/v1/orders"}, [2]string{"POST", "/v1/payments/*/refund"}, [2]string{"GET", "/v1/payments/*"},
 			[2]string{"GET", "/v1/orders/*/payments"}, [2]string{"GET", "/v1/orders"}, [2]string{"GET", "/v1/payments/*/refunds"}, [2]string{"GET", "/v1/refunds/*"})
@@ -372,22 +393,24 @@ func (d *drawer) bank() track {
 		which := d.pick()
 		switch n := d.upTo(100); {
 		case n < 25:
-			b.add(func(_ context.Context, r *round) { r.decideLate(which) }, "says yes to failed or open payment %d", which)
+			b.add(func(ctx context.Context, r *round) { r.decideLate(ctx, which) }, "says yes to failed or open payment %d", which)
 		case n < 33:
-			b.add(func(_ context.Context, r *round) { r.sayNo(which) }, "says no to open payment %d", which)
+			b.add(func(ctx context.Context, r *round) { r.sayNo(ctx, which) }, "says no to open payment %d", which)
 		case n < 50:
-			b.add(func(_ context.Context, r *round) { r.refundOutside(which, true) }, "refund of all that is left of payment %d in the dashboard", which)
+			b.add(func(ctx context.Context, r *round) { r.refundOutside(ctx, which, true) }, "refund of all that is left of payment %d in the dashboard", which)
 		case n < 62:
-			b.add(func(_ context.Context, r *round) { r.refundOutside(which, false) }, "refund of a part of payment %d in the dashboard", which)
+			b.add(func(ctx context.Context, r *round) { r.refundOutside(ctx, which, false) }, "refund of a part of payment %d in the dashboard", which)
 		case n < 80:
-			b.add(func(_ context.Context, r *round) { r.failRefund(which) }, "refund %d fails after all", which)
+			b.add(func(ctx context.Context, r *round) { r.failRefund(ctx, which) }, "refund %d fails after all", which)
 		case n < 88:
-			b.add(func(_ context.Context, r *round) { r.captureOrReturn(which) }, "authorised payment %d is captured, or given back", which)
-		case n < 95:
+			b.add(func(ctx context.Context, r *round) { r.captureOrReturn(ctx, which) }, "authorised payment %d is captured, or given back", which)
+		case n < 94:
 			b.add(func(_ context.Context, r *round) { r.lowBalance(true) }, "no balance to refund from")
 			b.add(func(_ context.Context, r *round) { r.lowBalance(false) }, "balance again")
+		case n < 98:
+			b.add(func(ctx context.Context, r *round) { r.dispute(ctx, which) }, "payment %d is disputed", which)
 		default:
-			b.add(func(_ context.Context, r *round) { r.dispute(which) }, "payment %d is disputed", which)
+			b.add(func(ctx context.Context, r *round) { r.strayOrder(ctx, which) }, "money with the shop's marks, of no order of its own (%d)", which)
 		}
 	}
 	return b.track

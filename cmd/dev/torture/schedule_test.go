@@ -76,9 +76,9 @@ func TestEveryFaultIsDrawn(t *testing.T) {
 	}
 	want := []string{"forged signature", "customer 0's order", "presses Pay at once at servers [0 1]", "cancels order", "is gone after paying", "signs in", "takes ticket", "off the menu",
 		"pauses orders", "closes the kitchen", "paise more", "more of every limited dish", "nothing is left", "signed previous", "reordered", "delayed", "lost", "held", "copied", "is sent again",
-		"says yes", "says no", "all that is left of payment", "a part of payment", "fails after all", "captured, or given back", "no balance", "is disputed", "kills server", "holds a call to",
+		"says yes", "says no", "all that is left of payment", "a part of payment", "fails after all", "captured, or given back", "no balance", "is disputed", "of no order of its own", "of what is left of order", "does what task", "kills server", "holds a call to",
 		"stands still", "deploys server", "restarts the database", "kills the database", "cuts every connection", "folder for letters is gone", "new webhook secret", "pass\n",
-		"html_502, done", "stall", "drop", "truncate", "reset", "empty_200", "empty_object", "refuse with rate_limited", "refuse with auth_failed", "delay by", "power cut", "orderly stop"}
+		"html_502, done", "stall", "drop", "truncate", "reset", "empty_200", "empty_object", "refuse with rate_limited", "refuse with auth_failed", "refuse with refund_six_months", "delay by", "power cut", "orderly stop"}
 	want = append(want, forgeries...)
 	for _, a := range attempts {
 		want = append(want, a.fault)

@@ -100,7 +100,9 @@ func (s *server) live() {
 			}
 		default:
 			s.r.tally.add(ended)
-			life++
+			if strings.HasPrefix(ended, killedAtPoint) || fault == "" {
+				life++ // a point that was not come to is the next life's too
+			}
 		}
 		if retired {
 			return

@@ -28,7 +28,7 @@ type Options struct {
 	For     time.Duration // 0: as long as the rounds take; no round begins later
 	Workers int           // rounds at once, each with a database server of its own
 	Verbose bool          // print every schedule
-	Plant   string        // break a promise on purpose at the end of each round: rows or books
+	Plant   string        // break a promise on purpose at the end of each round: rows, facts or books
 	Dir     string        // for the built shop and what rounds leave behind
 	Out     io.Writer
 }
@@ -154,13 +154,15 @@ type tally struct {
 	orders   int
 	looks    int
 	longest  time.Duration
+	parts    map[string]time.Duration // what the rounds' time went into
 	kinds    map[string]int
 	statuses map[int]int
+	outcomes map[string]int // what became of orders and money
 	faults   map[string]int // what was behind answers of 500
 }
 
 func newTally() *tally {
-	return &tally{began: time.Now(), kinds: map[string]int{}, statuses: map[int]int{}, faults: map[string]int{}}
+	return &tally{began: time.Now(), parts: map[string]time.Duration{}, kinds: map[string]int{}, statuses: map[int]int{}, outcomes: map[string]int{}, faults: map[string]int{}}
 }
 
 // add counts a fault, or any other thing a quiet day does not have.
@@ -192,6 +194,18 @@ func (t *tally) looked() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.looks++
+}
+
+func (t *tally) outcome(what string, n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.outcomes[what] += n
+}
+
+func (t *tally) took(part string, d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.parts[part] += d
 }
 
 func (t *tally) round(took time.Duration, statuses map[int]int) {
@@ -228,14 +242,22 @@ func (t *tally) summary() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s\nin %s; the longest round took %s; the invariants were looked at %d times while it lasted\nanswers:", line, time.Since(t.began).Round(time.Second),
+	fmt.Fprintf(&b, "\n%s\nin %s; the longest round took %s; the invariants were looked at %d times while it lasted\n", line, time.Since(t.began).Round(time.Second),
 		t.longest.Round(100*time.Millisecond), t.looks)
+	for _, part := range slices.Sorted(maps.Keys(t.parts)) {
+		fmt.Fprintf(&b, "%s in %s, ", part, (t.parts[part] / time.Duration(max(1, t.rounds))).Round(100*time.Millisecond))
+	}
+	b.WriteString("on average\nanswers:")
 	for _, status := range slices.Sorted(maps.Keys(t.statuses)) {
 		fmt.Fprintf(&b, " %d × %d", t.statuses[status], status)
 	}
 	b.WriteString("\n\n")
 	for _, kind := range slices.Sorted(maps.Keys(t.kinds)) {
 		fmt.Fprintf(&b, "  %6d  %s\n", t.kinds[kind], kind)
+	}
+	b.WriteString("\nwhat became of orders and money:\n")
+	for _, outcome := range slices.Sorted(maps.Keys(t.outcomes)) {
+		fmt.Fprintf(&b, "  %6d  %s\n", t.outcomes[outcome], outcome)
 	}
 	if len(t.faults) > 0 {
 		b.WriteString("\nwhat was behind answers of 500:\n")

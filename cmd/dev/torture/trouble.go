@@ -180,6 +180,21 @@ func (r *round) rotateSecret() {
 
 // The bank's and the dashboard's. A target is picked among what is there, by a number of the schedule.
 
+const targetLimit = 800 * time.Millisecond // how long somebody waits for something to do his deed to
+
+// patiently tries a deed until it could be done, counts it, and gives up when there is nothing to do it to for long.
+func (r *round) patiently(ctx context.Context, kind string, deed func() bool) {
+	for deadline := time.Now().Add(targetLimit); time.Now().Before(deadline); {
+		if deed() {
+			r.tally.add(kind)
+			return
+		}
+		if !rest(ctx, 25*time.Millisecond) {
+			return
+		}
+	}
+}
+
 func (r *round) paymentWhere(which int, fits func(standin.Payment) bool) (standin.Payment, bool) {
 	found := slices.DeleteFunc(r.gateway.Books().Payments, func(p standin.Payment) bool { return !fits(p) })
 	if len(found) == 0 {
@@ -188,51 +203,74 @@ func (r *round) paymentWhere(which int, fits func(standin.Payment) bool) (standi
 	return found[which%len(found)], true
 }
 
-func (r *round) decideLate(which int) {
-	p, found := r.paymentWhere(which, func(p standin.Payment) bool { return p.Status == "failed" || p.Status == "created" })
-	if found && r.gateway.SucceedLate(p.ID) == nil {
-		r.tally.add("bank says yes late")
-	}
+func (r *round) decideLate(ctx context.Context, which int) {
+	r.patiently(ctx, "bank says yes late", func() bool {
+		p, found := r.paymentWhere(which, func(p standin.Payment) bool { return p.Status == "failed" || p.Status == "created" })
+		return found && r.gateway.SucceedLate(p.ID) == nil
+	})
 }
 
-func (r *round) sayNo(which int) {
-	p, found := r.paymentWhere(which, func(p standin.Payment) bool { return p.Status == "created" })
-	if found && r.gateway.Fail(p.ID, "") == nil {
-		r.tally.add("bank says no late")
-	}
+func (r *round) sayNo(ctx context.Context, which int) {
+	r.patiently(ctx, "bank says no late", func() bool {
+		p, found := r.paymentWhere(which, func(p standin.Payment) bool { return p.Status == "created" })
+		return found && r.gateway.Fail(p.ID, "") == nil
+	})
 }
 
-func (r *round) captureOrReturn(which int) {
-	p, found := r.paymentWhere(which, func(p standin.Payment) bool { return p.Status == "authorized" })
-	switch {
-	case !found:
-	case which%2 == 0 && r.gateway.Capture(p.ID) == nil:
-		r.tally.add("captured by hand")
-	case r.gateway.GiveBack(p.ID) == nil:
-		r.tally.add("given back by the gateway")
+func (r *round) captureOrReturn(ctx context.Context, which int) {
+	kind, do := "given back by the gateway", r.gateway.GiveBack
+	if which%2 == 0 {
+		kind, do = "captured by hand", r.gateway.Capture
 	}
+	r.patiently(ctx, kind, func() bool {
+		p, found := r.paymentWhere(which, func(p standin.Payment) bool { return p.Status == "authorized" })
+		return found && do(p.ID) == nil
+	})
 }
 
-func (r *round) refundOutside(which int, all bool) {
-	p, found := r.paymentWhere(which, func(p standin.Payment) bool { return p.Captured && p.AmountRefundedPaise < p.AmountPaise })
-	if !found {
-		return
-	}
-	amount, what := int64(0), "refund in the dashboard"
+func (r *round) refundOutside(ctx context.Context, which int, all bool) {
+	what := "refund in the dashboard"
 	if !all {
-		amount, what = (p.AmountPaise-p.AmountRefundedPaise+1)/2, "part refund in the dashboard"
+		what = "part refund in the dashboard"
 	}
-	if _, err := r.gateway.RefundOutside(p.ID, amount); err == nil {
-		r.tally.add(what)
+	r.patiently(ctx, what, func() bool {
+		p, found := r.paymentWhere(which, func(p standin.Payment) bool { return p.Captured && p.AmountRefundedPaise < p.AmountPaise })
+		amount := int64(0)
+		if !all {
+			amount = (p.AmountPaise - p.AmountRefundedPaise + 1) / 2
+		}
+		if !found {
+			return false
+		}
+		_, err := r.gateway.RefundOutside(p.ID, amount)
+		return err == nil
+	})
+}
+
+func (r *round) failRefund(ctx context.Context, which int) {
+	r.patiently(ctx, "refund fails after all", func() bool {
+		refunds := slices.DeleteFunc(r.gateway.Books().Refunds, func(f standin.Refund) bool { return f.Status == "failed" || f.Auto })
+		return len(refunds) > 0 && r.gateway.FailRefund(refunds[which%len(refunds)].ID) == nil
+	})
+}
+
+// strayOrder is a gateway order with the shop's marks that fits none of its orders, as a database that was lost leaves them, and money on it.
+func (r *round) strayOrder(ctx context.Context, which int) {
+	publicID := fmt.Sprintf("%s%d", strayPrefix, which)
+	gateway := razorpay.New(razorpay.Config{KeyID: r.gateway.KeyID(), KeySecret: r.gateway.KeySecret(), APIURL: r.apiURL})
+	made, err := gateway.CreateOrder(ctx, razorpay.OrderParams{AmountPaise: int64(10000 + which%10000), Currency: "INR", Receipt: publicID + "-g1",
+		Notes:   map[string]string{"tiffin_order": publicID, "tiffin_attempt": "1"},
+		Capture: &razorpay.CaptureOptions{AutomaticExpiryMinutes: 30, ManualExpiryMinutes: 30, RefundSpeed: "normal"}})
+	if err != nil {
+		return // spoilt, as the shop's own calls are
+	}
+	if _, err := r.gateway.Pay(standin.PayParams{OrderID: made.ID}); err == nil {
+		r.tally.add("money that fits no order")
 	}
 }
 
-func (r *round) failRefund(which int) {
-	refunds := slices.DeleteFunc(r.gateway.Books().Refunds, func(f standin.Refund) bool { return f.Status == "failed" || f.Auto })
-	if len(refunds) > 0 && r.gateway.FailRefund(refunds[which%len(refunds)].ID) == nil {
-		r.tally.add("refund fails after all")
-	}
-}
+// strayPrefix begins the receipts of gateway orders that are the torture's, not the shop's.
+const strayPrefix = "tstray"
 
 func (r *round) lowBalance(on bool) {
 	r.gateway.Configure(func(s *standin.Settings) { s.LowBalance = on })
@@ -241,23 +279,27 @@ func (r *round) lowBalance(on bool) {
 	}
 }
 
-func (r *round) dispute(which int) {
-	p, found := r.paymentWhere(which, func(p standin.Payment) bool { return p.Captured })
-	if !found {
-		return
-	}
-	if _, err := r.gateway.OpenDispute(p.ID, 0); err == nil {
-		r.tally.add("payment disputed")
-	}
+func (r *round) dispute(ctx context.Context, which int) {
+	r.patiently(ctx, "payment disputed", func() bool {
+		p, found := r.paymentWhere(which, func(p standin.Payment) bool { return p.Captured })
+		if !found {
+			return false
+		}
+		_, err := r.gateway.OpenDispute(p.ID, 0)
+		return err == nil
+	})
 }
 
 // deliverAgain sends an event another time, whatever became of it.
 func (r *round) deliverAgain(ctx context.Context, which int) {
-	if e, found := r.event(which); found {
-		if _, err := r.gateway.Deliver(ctx, e.ID); err == nil {
-			r.tally.add("webhook sent again")
+	r.patiently(ctx, "webhook sent again", func() bool {
+		e, found := r.event(which)
+		if !found {
+			return false
 		}
-	}
+		_, err := r.gateway.Deliver(ctx, e.ID)
+		return err == nil
+	})
 }
 
 func (r *round) event(which int) (standin.Event, bool) {
@@ -283,9 +325,13 @@ var forgeries = []string{forgedSignature, forgedSignature, alteredBody, otherID,
 
 // forgeWebhook posts what the gateway would never have sent so. What is not signed must be refused; what is signed must do no harm.
 func (r *round) forgeWebhook(ctx context.Context, at int, how string, which int) {
+	r.patiently(ctx, "forger: "+how, func() bool { return r.forgeOnce(ctx, at, how, which) })
+}
+
+func (r *round) forgeOnce(ctx context.Context, at int, how string, which int) (sent bool) {
 	e, found := r.event(which)
 	if !found {
-		return
+		return false
 	}
 	r.mu.Lock()
 	secret := r.secret
@@ -298,7 +344,7 @@ func (r *round) forgeWebhook(ctx context.Context, at int, how string, which int)
 	case alteredBody:
 		body, signed = bytes.Replace(body, []byte(`"amount":`), []byte(`"amount":1`), 1), false
 		if bytes.Equal(body, e.Body) {
-			return
+			return false
 		}
 	case otherID:
 		id = "x" + e.ID
@@ -317,13 +363,10 @@ func (r *round) forgeWebhook(ctx context.Context, at int, how string, which int)
 		signature = razorpay.SignWebhook(secret, body)
 	}
 	status := r.postWebhook(ctx, at, body, id, signature)
-	if status == 0 {
-		return
-	}
-	r.tally.add("forger: " + how)
-	if !signed && status < 400 {
+	if status != 0 && !signed && status < 400 {
 		r.fail("signature", nil, "%s was answered %d", how, status)
 	}
+	return status != 0
 }
 
 func (r *round) postWebhook(ctx context.Context, at int, body []byte, id, signature string) int {

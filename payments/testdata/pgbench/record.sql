@@ -8,6 +8,7 @@ INSERT INTO payments (razorpay_payment_id, razorpay_order_id, order_id, amount_p
 SELECT id AS payment FROM payments WHERE razorpay_payment_id = 'pay_' || substr(md5(:gateway_order::text), 1, 16) FOR UPDATE \gset
 SELECT * FROM kitchen_slots WHERE id = :slot FOR SHARE;
 SELECT shop_now();
+UPDATE order_time_holds SET state = 'committed' WHERE order_id = :id AND state = 'held';
 SELECT item_id, day, qty, state FROM stock_holds WHERE order_id = :id ORDER BY item_id, day FOR UPDATE;
 UPDATE payments SET decided_at = shop_now(), gw_status = 'captured', disposition = 'kept', customer_fee_paise = 0, method = 'upi', error_code = '', error_reason = '', error_description = '' WHERE id = :payment AND disposition IS NULL RETURNING *;
 UPDATE orders SET status = 'paid', checks = 0, next_check_at = shop_now() + interval '15 minutes', resolve_by = NULL, paid_payment_id = :payment, paid_at = shop_now() WHERE id = :id AND status = 'pending' RETURNING *;
