@@ -215,7 +215,7 @@ func markLetter(kind string) string {
 }
 
 func ticketHead(v TicketView) string {
-	return dotted(strings.ToUpper(v.Order.Way), Clock(v.Ticket.QueuedAt), "due "+Clock(v.Ticket.PromisedAt))
+	return dotted(strings.ToUpper(v.Order.Way), Clock(v.Ticket.QueuedAt), "due "+When(v.Ticket.PromisedAt, v.PrintedAt))
 }
 
 func ticketFoot(v TicketView) string { return dotted(v.Order.Name, itemsOf(v.Order)) }
