@@ -3,7 +3,7 @@ SHELL := /bin/bash
 DEV   := .tiffin/bin/dev
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check e2e race fuzz sim model bench gen migrate psql build setup clean dev
+.PHONY: help run test check e2e race fuzz sim model mutants bench gen migrate psql build setup clean dev
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ fuzz: ## fuzz each target, FUZZ_SECONDS=8 long
 
 sim: ## torture the shop, docs/torture.md: SEED=1 ROUNDS=500 or FOR=1h
 	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) torture $(if $(SEED),-seed $(SEED)) $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(FOR),-for $(FOR))
+
+mutants: ## take each guard of the money away and see its test fail, docs/mutants.md: ONLY='part of a name'
+	@scripts/setup postgres && $(MAKE) --no-print-directory dev && exec $(DEV) mutants $(if $(ONLY),-only '$(ONLY)')
 
 bench: ## measure, and print the table of docs/performance.md
 	@scripts/setup postgres && exec scripts/test bench

@@ -241,9 +241,20 @@ func (a *App) editPhoto(c *fiber.Ctx) error {
 	}
 	photo, err := photos.Make(sent.bytes, sent.focusX, sent.focusY)
 	if err != nil {
-		return a.answerEdit(c, itemID, wrongValue(err.Error()))
+		return a.answerEdit(c, itemID, wrongPhoto(err))
 	}
 	return a.answerEdit(c, itemID, a.store.SetPhoto(ctx, itemID, staffID, photo.Hash, photo.Small, photo.Large))
+}
+
+// wrongPhoto says in words why an upload is no photo for us; another error stays what it is.
+func wrongPhoto(err error) error {
+	for is, text := range map[error]wrongValue{photos.ErrTooLarge: "The photo is larger than 8 MB.", photos.ErrNotPhoto: "This is not a JPEG, PNG or WebP picture.",
+		photos.ErrTooSmall: "The photo is too small: it needs at least 256 pixels each way.", photos.ErrTooMany: "The photo has more than 50 million pixels, which is too many."} {
+		if errors.Is(err, is) {
+			return text
+		}
+	}
+	return err
 }
 
 type upload struct {

@@ -27,8 +27,8 @@ func (s *Store) loadDemoMore(ctx context.Context, outletID int64) error {
 		{`UPDATE options SET jain = true FROM option_groups g, items i WHERE ` + ofOutlet + ` AND options.mark = 'veg' AND i.jain`, []any{outletID}},
 		{`UPDATE options SET allergens = '{egg}' FROM option_groups g, items i WHERE ` + ofOutlet + ` AND options.mark = 'egg'`, []any{outletID}},
 		{`UPDATE options SET allergens = '{milk}' FROM option_groups g, items i WHERE ` + ofOutlet + ` AND options.name = ANY ('{"Extra butter","Extra raita","Extra ghee",Ghee,"Ghee roast",Cheese}'::text[])`, []any{outletID}},
-		{`UPDATE items SET portion = 'Eight pieces', calories = 410 WHERE outlet_id = ? AND slug = 'paneer-tikka'`, []any{outletID}},
-		{`UPDATE items SET portion = 'Serves 1 to 2', calories = 640 WHERE outlet_id = ? AND slug = 'butter-chicken'`, []any{outletID}},
+		{`UPDATE items SET calories = 410 WHERE outlet_id = ? AND slug = 'paneer-tikka'`, []any{outletID}},
+		{`UPDATE items SET calories = 640 WHERE outlet_id = ? AND slug = 'butter-chicken'`, []any{outletID}},
 		{`UPDATE items SET portion = 'Serves 1', calories = 1240 WHERE outlet_id = ? AND slug = 'thali'`, []any{outletID}},
 		// Rice for lunch: whoever looks in the evening sees a dish that is not served then.
 		{`INSERT INTO menu_windows (item_id, opens_minute, closes_minute) SELECT id, 660, 960 FROM items WHERE outlet_id = ? AND slug = 'lemon-rice'`, []any{outletID}},

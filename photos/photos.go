@@ -33,12 +33,12 @@ const (
 	worstQuality = 30
 )
 
-// What is wrong with an upload. Their texts are for people.
+// What is wrong with an upload.
 var (
-	ErrTooLarge = errors.New("The photo is larger than 8 MB.")                                    //nolint:staticcheck // read by people
-	ErrNotPhoto = errors.New("This is not a JPEG, PNG or WebP picture.")                          //nolint:staticcheck
-	ErrTooSmall = errors.New("The photo is too small: it needs at least 256 pixels each way.")    //nolint:staticcheck
-	ErrTooMany  = errors.New("The photo has too many pixels: 50 million are the most we can do.") //nolint:staticcheck
+	ErrTooLarge = errors.New("photos: larger than 8 MB")
+	ErrNotPhoto = errors.New("photos: no JPEG, PNG or WebP picture")
+	ErrTooSmall = errors.New("photos: fewer than 256 pixels each way")
+	ErrTooMany  = errors.New("photos: more than 50 million pixels")
 )
 
 // Photo is a dish's picture in both sizes, named by its bytes.

@@ -11,16 +11,6 @@ import (
 	"tiffin/models"
 )
 
-func slugs(m models.Menu) []string {
-	var found []string
-	for _, c := range m.Categories {
-		for _, i := range c.Items {
-			found = append(found, i.Slug)
-		}
-	}
-	return found
-}
-
 func dishOf(t *testing.T, root *html.Node, slug string) *html.Node {
 	t.Helper()
 	found := all(root, func(n *html.Node) bool { return attr(n, "data-testid") == "dish" && attr(n, "data-slug") == slug })

@@ -258,6 +258,9 @@ func TestBrowserScreensAreForEverybody(t *testing.T) {
 	check.look(b, "menu")
 	b.open("/?filter=1&q=nothing+of+the+kind")
 	check.look(b, "menu-no-dish")
+	b.open("/?filter=1&jain=1&without=nuts")
+	check.look(b, "menu-filtered")
+	b.open("/?filter=1")
 	b.open("/cart")
 	check.look(b, "cart")
 	b.open("/checkout")
@@ -289,6 +292,16 @@ func TestBrowserScreensAreForEverybody(t *testing.T) {
 	b.open("/orders/" + token)
 	b.is(id("order"), "data-state", "failed")
 	check.look(b, "order-failed")
+
+	// Ordering it again, and the editor of a dish.
+	b.open("/orders/" + token)
+	b.press(id("order-again"))
+	b.see(id("again"))
+	check.look(b, "cart-again")
+	s.open("/staff/menu")
+	s.press("[data-slug=thali] " + id("edit-dish"))
+	s.see(id("dish-edit"))
+	check.look(s, "staff-dish")
 
 	// A kitchen at work.
 	b.open("/pay/" + token)

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"strconv"
 	"testing"
 	"time"
@@ -107,6 +106,3 @@ func TestBrowserStaffGiveOneLineBack(t *testing.T) {
 		t.Errorf("the gateway gave %d paise back, of %s", refund.AmountPaise, whole)
 	}
 }
-
-// inRupees writes an amount below a thousand rupees as a bill does.
-func inRupees(p models.Paise) string { return fmt.Sprintf("₹%d.%02d", p/100, p%100) }
