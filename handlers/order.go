@@ -165,6 +165,9 @@ func (a *App) orderView(c *fiber.Ctx, order models.Order) (views.OrderView, erro
 	if view.Refunds, err = a.store.ListRefunds(ctx, order.ID); err != nil {
 		return view, err
 	}
+	if view.Papers, err = a.store.ListPapers(ctx, order.ID); err != nil {
+		return view, err
+	}
 	if len(view.Refunds) > 0 {
 		if view.Shares, err = a.store.ListShares(ctx, order.ID); err != nil {
 			return view, err

@@ -44,6 +44,8 @@ func (a *App) routes() []route {
 		{get, "/orders/:token/status", false, a.showOrderStatus},
 		{get, "/orders/:token/events", false, a.streamOrder},
 		{post, "/orders/:token/cancel", true, a.cancelOrder},
+		{get, "/orders/:token/invoice", false, a.showInvoice},
+		{get, "/orders/:token/papers/:number", false, a.showPaper},
 		{post, "/orders/:token/again", true, a.orderAgain},
 
 		{get, "/photos/:name", false, a.servePhoto},

@@ -74,6 +74,9 @@ func (a *App) answerOrder(c *fiber.Ctx, status int, order models.Order, notice s
 	if view.Refunds, err = a.store.ListRefunds(ctx, order.ID); err != nil {
 		return err
 	}
+	if view.Papers, err = a.store.ListPapers(ctx, order.ID); err != nil {
+		return err
+	}
 	if view.Shares, err = a.store.ListShares(ctx, order.ID); err != nil {
 		return err
 	}

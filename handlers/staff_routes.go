@@ -36,6 +36,9 @@ func (a *App) staffTable() []staffRoute {
 		{post, "/staff/orders/:id/late", true, nil, a.runLate},
 		{get, "/staff/orders/:id/cancel", false, mayRefund, a.showCancel},
 		{post, "/staff/orders/:id/cancel", true, mayRefund, a.cancelByStaff},
+		{get, "/staff/orders/:id/papers/:number", false, nil, a.showStaffPaper},
+		{post, "/staff/orders/:id/ticket", true, nil, a.printTicket},
+		{get, "/staff/orders/:id/ticket/:nth", false, nil, a.showTicketPrint},
 		{get, "/staff/orders/:id/refund", false, mayRefund, a.showRefund},
 		{post, "/staff/orders/:id/refund", true, mayRefund, a.refundByStaff},
 

@@ -146,6 +146,8 @@ var auditChecks = []auditCheck{
 		FROM order_counters c, LATERAL generate_series(1, c.last) n WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE (o.outlet_id, o.service_on, o.number) = (c.outlet_id, c.service_on, n))
 		UNION ALL SELECT 'orders', o.id::text, o.id, 0, o.placed_at, format('order %s has number %s of %s, which was never given out', o.id, o.number, o.service_on) FROM orders o LEFT JOIN order_counters c ON (c.outlet_id, c.service_on) = (o.outlet_id, o.service_on) WHERE o.number > COALESCE(c.last, 0)
 		UNION ALL SELECT 'orders', max(o.id)::text, max(o.id), 0, max(o.placed_at), format('number %s of %s was given to %s orders', o.number, o.service_on, count(*)) FROM orders o GROUP BY o.outlet_id, o.service_on, o.number HAVING count(*) > 1`},
+	{name: "paper_number", sql: `SELECT 'paper_counters', g.outlet_id || '/' || g.kind || '/' || g.fy || '/' || g.first_missing, NULL::bigint, 0, COALESCE((SELECT max(issued_at) FROM papers p WHERE (p.outlet_id, p.kind, p.fy) = (g.outlet_id, g.kind, g.fy)), make_timestamptz(g.fy, 4, 1, 12, 0, 0, 'Asia/Kolkata')),
+		format('%s is not there', paper_number(g.kind, g.outlet_id, g.fy, g.first_missing)) FROM document_gaps g`},
 	{name: "history", sql: `SELECT x.tbl, x.id, x.order_id, x.paise, x.at, format('%s is %s, its history ends with %s', x.id, x.state, COALESCE(h.became, 'nothing'))
 		FROM (SELECT 'orders' AS tbl, 'order' AS subject, id::text AS id, id AS order_id, amount_paise AS paise, COALESCE(paid_at, placed_at) AS at, status AS state FROM orders
 			UNION ALL SELECT 'payments', 'payment', id::text, order_id, amount_paise, COALESCE(decided_at, created_at), gw_status || COALESCE('/' || disposition, '') FROM payments
@@ -221,5 +223,5 @@ var auditChecks = []auditCheck{
 	{name: "invariant", general: true, sql: `SELECT CASE WHEN b.inv IN ('INV-35', 'INV-36') THEN 'stock' WHEN b.order_id IS NULL THEN 'ledger_entries' ELSE 'orders' END,
 			CASE WHEN b.inv IN ('INV-35', 'INV-36') THEN replace(substring(b.detail from 'item ([0-9]+ on [0-9-]+)'), ' on ', '/') ELSE COALESCE(b.order_id::text, b.inv) END,
 			b.order_id, COALESCE(o.amount_paise, 0), COALESCE(o.paid_at, o.placed_at), b.inv || ': ' || b.detail
-		FROM broken_invariants b LEFT JOIN orders o ON o.id = b.order_id WHERE b.inv NOT IN ('INV-18', 'INV-27', 'INV-38', 'INV-39', 'INV-41', 'INV-42', 'INV-43')`},
+		FROM broken_invariants b LEFT JOIN orders o ON o.id = b.order_id WHERE b.inv NOT IN ('INV-18', 'INV-27', 'INV-38', 'INV-39', 'INV-41', 'INV-42', 'INV-43', 'INV-45')`},
 }

@@ -381,6 +381,8 @@ func TestAuditNamesEveryCorruption(t *testing.T) {
 		{"an order number without its order", `UPDATE order_counters SET last = last + 1 WHERE service_on = (SELECT service_on FROM orders WHERE id = $todayorder)`, "order_counters", "(SELECT outlet_id || '/' || service_on || '/2' FROM orders WHERE id = $todayorder)", 0},
 		{"an order of a number never given out", `UPDATE orders SET number = 77 WHERE id = $keptorder`, "orders", "$keptorder", 0},
 		{"an order that is gone", `DELETE FROM orders WHERE id = $expiredorder`, "order_counters", "(SELECT outlet_id || '/' || service_on || '/6' FROM orders WHERE id = $keptorder)", 0},
+		{"a paper that is gone", `DELETE FROM papers WHERE kind = 'receipt_voucher' AND serial = 1`, "paper_counters", "(SELECT outlet_id || '/receipt_voucher/' || fy || '/1' FROM paper_counters WHERE kind = 'receipt_voucher')", 0},
+		{"a paper's number that was never given out", `UPDATE papers SET serial = 99 WHERE kind = 'receipt_voucher' AND serial = 2`, "paper_counters", "(SELECT outlet_id || '/receipt_voucher/' || fy || '/2' FROM paper_counters WHERE kind = 'receipt_voucher')", 0},
 		{"stock that is not its movements", `UPDATE stock SET sold = sold - 1 WHERE day = (SELECT service_on FROM orders WHERE id = $todayorder)`, "stock", "(SELECT item_id || '/' || day FROM stock ORDER BY day DESC LIMIT 1)", 0},
 		{"a movement that is gone", `DELETE FROM stock_movements WHERE kind = 'sell' AND order_id = $keptorder`, "stock", "(SELECT item_id || '/' || day FROM stock ORDER BY day LIMIT 1)", 0},
 		{"a paid order that gave its dishes back", `UPDATE stock_holds SET state = 'released' WHERE order_id = $keptorder`, "orders", "$keptorder", 28800},

@@ -73,6 +73,11 @@ func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to stri
 		if err := tx.Act(ctx, StaffActor(by.ID)); err != nil {
 			return err
 		}
+		if to == TicketHandedOver { // the invoice is about what was not given back until now: nothing is given back meanwhile
+			if _, err := tx.LockOrder(ctx, orderID); err != nil {
+				return err
+			}
+		}
 		allowed := false
 		for _, next := range ticketMoves[from] {
 			allowed = allowed || next == to
@@ -101,7 +106,10 @@ func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to stri
 		if err := tx.Notify(ctx, OrderTopic(orderID)); err != nil {
 			return err
 		}
-		return tx.Notify(ctx, BoardTopic(f.OutletID))
+		if err := tx.Notify(ctx, BoardTopic(f.OutletID)); err != nil || to != TicketHandedOver {
+			return err
+		}
+		return tx.issuePaper(ctx, orderID, "handed_over", nil)
 	})
 	return f, err
 }

@@ -132,7 +132,10 @@ func (s *Store) KeepPayment(ctx context.Context, o *Order, p *Payment, gwStatus 
 	if err := s.post(ctx, "capture", "payment", fmt.Sprint(p.ID), booked); err != nil {
 		return err
 	}
-	return s.EnsureLetter(ctx, LetterConfirmation, o.PublicID, *o)
+	if err := s.EnsureLetter(ctx, LetterConfirmation, o.PublicID, *o); err != nil {
+		return err
+	}
+	return s.issuePaper(ctx, o.ID, "paid", nil)
 }
 
 // GrantOrder makes an order paid that asks for nothing: ticket, dishes sold, confirmation, like KeepPayment without a payment. Errors:

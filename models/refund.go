@@ -245,12 +245,15 @@ func (s *Store) requestShare(ctx context.Context, o Order, p Payment, share Bill
 	return r, s.Notify(ctx, OrderTopic(o.ID))
 }
 
-// bookShare stores what of the bill a refund gives back, and books that it is owed.
+// bookShare stores what of the bill a refund gives back, books that it is owed, and issues its paper.
 func (s *Store) bookShare(ctx context.Context, r Refund, share Bill) error {
 	if err := s.saveShare(ctx, r, share); err != nil {
 		return err
 	}
-	return s.post(ctx, "refund_requested", "refund", r.ID, giveBack(share.Parts))
+	if err := s.post(ctx, "refund_requested", "refund", r.ID, giveBack(share.Parts)); err != nil {
+		return err
+	}
+	return s.issuePaper(ctx, r.OrderID, "refund", &r.ID)
 }
 
 func (s *Store) saveShare(ctx context.Context, r Refund, share Bill) error {
@@ -646,6 +649,9 @@ func (s *Store) voidRequested(ctx context.Context, p Payment, amount Paise) (fre
 		}
 		if p.IsKept() {
 			if err := s.post(ctx, "refund_reversed", "refund", r.ID, giveBack(share.Parts).reversed()); err != nil {
+				return freed, rests, err
+			}
+			if err := s.issuePaper(ctx, r.OrderID, "void", &r.ID); err != nil {
 				return freed, rests, err
 			}
 		}

@@ -65,7 +65,7 @@ func TestStatementsOfTheMoneyPath(t *testing.T) {
 			must(t, err)
 		}
 	}
-	sends("record, kept", 25, record(paid))
+	sends("record, kept", 26, record(paid))
 	sends("record, repeated", 7, record(paid))
 	sends("record, returned", 17, record(second))
 
@@ -89,7 +89,7 @@ func TestStatementsOfTheMoneyPath(t *testing.T) {
 	orderID, err = s.cashier.OpenGatewayOrder(ctx, o)
 	must(t, err)
 	limited := s.pay(standin.PayParams{OrderID: orderID})
-	sends("verify, kept, one dish limited", 28, func() {
+	sends("verify, kept, one dish limited", 29, func() {
 		_, err := s.cashier.VerifyCheckout(ctx, o, s.slip(orderID, limited.ID), models.ViaVerify)
 		must(t, err)
 	})

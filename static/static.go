@@ -27,11 +27,12 @@ const Prefix = "/static/"
 //go:embed *.css *.js *.svg *.png vendor/*.js fonts/*.woff2 art/*.svg
 var files embed.FS
 
-// bundles are the scripts a page loads: one file for customers, one for staff. Our own parts come last and share one
+// bundles are the scripts a page loads: one file for customers, one for staff, one for paper. Our own parts come last and share one
 // function scope, so that they put no names into the page; the vendored ones are kept byte for byte.
 var bundles = map[string]struct{ vendored, own []string }{
 	"app.js":   {vendored: []string{"vendor/htmx.min.js", "vendor/sse.min.js"}, own: []string{"base.js", "app.js"}},
 	"staff.js": {vendored: []string{"vendor/htmx.min.js", "vendor/sse.min.js", "vendor/idiomorph-ext.min.js"}, own: []string{"base.js", "staff.js"}},
+	"print.js": {own: []string{"print.js"}},
 }
 
 // types are the content types by ending. A file with another ending is not served.
@@ -74,7 +75,8 @@ func init() {
 	for name, parts := range bundles {
 		add(name, bundle(parts.vendored, parts.own))
 	}
-	add("app.css", stylesheet(read("app.css"))) // last: it names the fonts
+	add("app.css", stylesheet(read("app.css"))) // last: they name the fonts
+	add("print.css", stylesheet(read("print.css")))
 }
 
 func read(name string) []byte {

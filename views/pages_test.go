@@ -331,6 +331,10 @@ func TestPolicy(t *testing.T) {
 	for name, c := range sampleFragments() {
 		everything["fragment "+name] = c
 	}
+	for name, v := range samplePapers() {
+		everything[name] = PaperPage(v)
+	}
+	everything["kitchen_ticket"] = KitchenTicketPage(sampleTicketView())
 	for name, c := range everything {
 		root := parse(t, render(t, c))
 		for _, n := range all(root, func(*html.Node) bool { return true }) {

@@ -17,6 +17,7 @@
 //	StaffOrderPage(StaffOrderView)   StaffCancelPage(StaffCancelView)   StaffRefundPage(StaffRefundView)   StaffRefundReviewPage(StaffRefundReviewView)
 //	StaffMenuPage(StaffMenuView)     StaffDishRow(StaffDishView)       StaffAttentionPage(StaffAttentionView)
 //	StaffTimelinePage(StaffTimelineView)
+//	PaperPage(PaperView)        KitchenTicketPage(TicketView)   for paper: print.css, no layout
 //	ErrorPage(ErrorView)        ErrorToast(ErrorView)       fragment for #toast
 //	ConfirmationMail, RefundMail, CancelledMail (MailView) (Letter, error)
 //
@@ -41,6 +42,7 @@
 //	POST /staff/orders/{id}/move    from to                      from is the state the cook saw; under htmx the answer is BoardColumns (409 on conflict)
 //	GET  /staff/orders/{id}         GET /staff/orders/{id}/cancel
 //	POST /staff/orders/{id}/cancel  reason confirm=yes
+//	POST /staff/orders/{id}/ticket                               notes one more print, then 303 to GET …/ticket/{nth}
 //	GET  /staff/orders/{id}/refund
 //	POST /staff/orders/{id}/refund  step=review|change|confirm what=dishes|amount|rest piece-{line} amount reason; the review adds seen shown (paise), which
 //	                                confirm compares: 409 when money has moved meanwhile
@@ -209,6 +211,7 @@ type OrderView struct {
 	HintedAt *time.Time              // a browser reported a payment that the gateway has not confirmed to us yet
 	SoldOut  string                  // the dish that was gone when the money came; empty if unknown
 	Personal bool                    // false hides name, phone and address (a callback without session)
+	Papers   []models.Paper
 }
 
 // StaffLoginView is the login form.
@@ -252,6 +255,7 @@ type StaffOrderView struct {
 	Shares   map[string]models.Parts // what of the bill each refund gives back
 	Waiting  map[string]int64        // the task of each failed refund that this person may send again
 	Disputes []models.Dispute
+	Papers   []models.Paper
 	Events   []OrderEvent
 	History  []OrderChange
 	Notice   string // a conflict: what has changed meanwhile
