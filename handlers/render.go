@@ -66,6 +66,20 @@ func themeOf(c *fiber.Ctx) string {
 	return ""
 }
 
+// languageOf is the language a visitor is answered in: the one just chosen with ?lang=, which a cookie then keeps, else the cookie's, else
+// the browser's. The staff's pages are in English. Only the languages there are come out of it, whatever a request says.
+func (a *App) languageOf(c *fiber.Ctx) string {
+	if path := c.Path(); path == "/staff" || strings.HasPrefix(path, "/staff/") {
+		return ""
+	}
+	chosen := c.Query("lang", c.Cookies(languageCookie))
+	tag := views.MatchLanguage(chosen, c.Get(fiber.HeaderAcceptLanguage))
+	if tag == chosen && chosen != c.Cookies(languageCookie) {
+		a.setCookie(c, languageCookie, tag, "/", languageAge)
+	}
+	return tag
+}
+
 func menuURL(outlet models.Outlet) string { return "/outlets/" + url.PathEscape(outlet.Slug) }
 
 // activeOutlets lists the outlets that are open to visitors, once per request.
@@ -91,7 +105,7 @@ const (
 // setHeaders gives an answer what every answer has. A handler may widen the policy for its own page (pay.go).
 func (a *App) setHeaders(c *fiber.Ctx) {
 	c.Set("X-Request-Id", visitOf(c).requestID)
-	c.Set(fiber.HeaderVary, "HX-Request")
+	c.Set(fiber.HeaderVary, "HX-Request, Accept-Language, Cookie")
 	c.Set(fiber.HeaderCacheControl, noStore)
 	c.Set(fiber.HeaderContentSecurityPolicy, pagePolicy)
 	c.Set(fiber.HeaderReferrerPolicy, "strict-origin-when-cross-origin") // an order's token never leaves in a Referer

@@ -8,6 +8,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/compress"
+
+	"tiffin/views"
 )
 
 // route is one line of the table: what is asked, whether it must come from our own form, and who answers.
@@ -92,7 +94,7 @@ func (a *App) door(c *fiber.Ctx) error {
 	c.Locals(visitKey, v)
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
-	c.SetUserContext(ctx)
+	c.SetUserContext(views.WithLanguage(ctx, a.languageOf(c)))
 	a.setHeaders(c)
 
 	err := a.withoutPanic(c)

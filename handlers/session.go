@@ -18,15 +18,17 @@ import (
 // Cookies. A guest's and a staff member's are two, so that signing in at the board never takes away the cart of whoever tries the shop
 // in the same browser; the staff's is sent below /staff only.
 const (
-	guestCookie = "sid"
-	staffCookie = "staff_sid"
-	cartCookie  = "cartv" // readable: the page's script compares it after Back (ux.md section 6)
-	dietCookie  = "diet"
-	wayCookie   = "way"
-	themeCookie = "theme"
+	guestCookie    = "sid"
+	staffCookie    = "staff_sid"
+	cartCookie     = "cartv" // readable: the page's script compares it after Back (ux.md section 6)
+	dietCookie     = "diet"
+	wayCookie      = "way"
+	themeCookie    = "theme"
+	languageCookie = "lang"
 
 	guestCookieAge = 60 * 24 * time.Hour // as long as the row lives (models.CreateGuestSession)
-	staffCookieAge = 12 * time.Hour      // as long as the row lives (models.SignInStaff)
+	languageAge    = 365 * 24 * time.Hour
+	staffCookieAge = 12 * time.Hour // as long as the row lives (models.SignInStaff)
 
 	maxToken = 64 // characters; ours have 26, and nothing longer is worth a query
 )
