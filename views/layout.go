@@ -30,6 +30,12 @@ func themeOf(p Page) templ.Attributes {
 	return nil
 }
 
+// scriptWords are the sentences that only the page's script says, on every page.
+func scriptWords(ctx context.Context) templ.Attributes {
+	return templ.Attributes{"data-lost": T(ctx, "No connection. Your order is saved."), "data-slow": T(ctx, "That took too long."),
+		"data-most": T(ctx, "%s of one dish is the most we take online.", strconv.Itoa(models.MaxLineQty))}
+}
+
 // csrfHeader is what htmx sends with every request of the page.
 func csrfHeader(p Page) string {
 	text, err := templ.JSONString(map[string]string{"X-CSRF-Token": p.CSRF})

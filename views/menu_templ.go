@@ -2275,7 +2275,7 @@ func tintOf(i models.Item, c models.Category) string {
 
 func customText(ctx context.Context, q models.Quote, i models.Item) string {
 	if n := inCart(q, i.ID); n > 0 {
-		return T(ctx, "%d in your order", n)
+		return T(ctx, "%s in your order", strconv.Itoa(n))
 	}
 	return T(ctx, "Customisable")
 }

@@ -106,7 +106,7 @@ type headline struct{ over, title, text, said string }
 func headlineOf(ctx context.Context, v OrderView) headline {
 	now, o := v.Page.Now, v.Order
 	plain := func(title, text string) headline {
-		return headline{title: title, text: text, said: title + ". " + text}
+		return headline{title: title, text: text, said: T(ctx, "%s.", title) + " " + text}
 	}
 	switch OrderState(v, now) {
 	case StateUnpaid:
@@ -227,7 +227,7 @@ func text(s *string) string {
 func statusSentence(ctx context.Context, v OrderView) string {
 	sentence := headlineOf(ctx, v).said
 	for _, r := range refundsShown(ctx, v) {
-		sentence += " " + r.title + "."
+		sentence += " " + T(ctx, "%s.", r.title)
 	}
 	return sentence
 }
