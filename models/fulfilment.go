@@ -67,7 +67,8 @@ func FulfilmentBack(status string) string {
 }
 
 // MoveFulfilment takes a ticket from one state to the next or one back, for a staff member of its outlet. It changes nothing and says
-// ErrBadMove, with the ticket as it is now, when somebody else was first. Errors besides: ErrNotFound.
+// ErrBadMove, with the ticket as it is now, when somebody else was first. Errors besides: ErrNotFound, ErrAsking (not handed over while its customer
+// is asked about a shortage).
 func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to string, by Staff) (f Fulfilment, err error) {
 	err = s.InTx(ctx, func(tx *Store) error {
 		if err := tx.Act(ctx, StaffActor(by.ID)); err != nil {
@@ -80,6 +81,13 @@ func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to stri
 				return err
 			}
 			isInvoiced = o.Status != OrderDue // what goes out unpaid is invoiced when its money is taken
+			var asking bool
+			if err := tx.one(ctx, &asking, `SELECT EXISTS (SELECT 1 FROM shortages WHERE order_id = ? AND answer IS NULL)`, orderID); err != nil {
+				return err
+			}
+			if asking {
+				return fmt.Errorf("ticket %d: %w", orderID, ErrAsking)
+			}
 		}
 		allowed := false
 		for _, next := range ticketMoves[from] {
