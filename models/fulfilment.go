@@ -27,6 +27,7 @@ type Fulfilment struct {
 type Ticket struct {
 	Fulfilment Fulfilment
 	Order      Order // with Items
+	Shortages  []Shortage
 }
 
 // EnsureFulfilment writes the ticket of a paid or due order. It is promised for the end of the window that was chosen; "as soon as possible" counts
@@ -207,6 +208,10 @@ func (s *Store) ListTickets(ctx context.Context, outletID *int64) ([]Ticket, err
 	if err := s.fillItems(ctx, orders); err != nil {
 		return nil, err
 	}
+	shortages, err := s.ListShortages(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
 	byID := map[int64]Order{}
 	for _, o := range orders {
 		byID[o.ID] = o
@@ -214,6 +219,11 @@ func (s *Store) ListTickets(ctx context.Context, outletID *int64) ([]Ticket, err
 	tickets := make([]Ticket, len(rows))
 	for i, f := range rows {
 		tickets[i] = Ticket{Fulfilment: f, Order: byID[f.OrderID]}
+		for _, sh := range shortages {
+			if sh.OrderID == f.OrderID {
+				tickets[i].Shortages = append(tickets[i].Shortages, sh)
+			}
+		}
 	}
 	return tickets, nil
 }

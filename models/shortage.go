@@ -336,6 +336,34 @@ func (s *Store) SettleShortages(ctx context.Context, speed string) (settled int,
 	return settled, errors.Join(errs...)
 }
 
+// PriceShortage says what each answer to an open shortage would give back now: leaving out, and each swap in its order.
+func (s *Store) PriceShortage(ctx context.Context, o Order, sh Shortage) (drop Paise, swaps []Paise, err error) {
+	var p Payment
+	if o.PaidPaymentID != nil {
+		if err := s.one(ctx, &p, `SELECT * FROM payments WHERE id = ?`, *o.PaidPaymentID); err != nil {
+			return 0, nil, err
+		}
+	}
+	bill, done, err := s.billOf(ctx, o, p)
+	if err != nil {
+		return 0, nil, err
+	}
+	share, err := bill.ShareOfShortage(done, sh, 0)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, w := range sh.Swaps {
+		taken := sh
+		taken.SwapPosition = &w.Position
+		less, err := bill.ShareOfShortage(done, taken, w.PricePaise)
+		if err != nil {
+			return 0, nil, err
+		}
+		swaps = append(swaps, less.Amount())
+	}
+	return share.Amount(), swaps, nil
+}
+
 // ListShortages returns the shortages of orders, oldest first, with what was offered.
 func (s *Store) ListShortages(ctx context.Context, orderIDs ...int64) (list []Shortage, err error) {
 	if err := s.read(ctx, &list, `SELECT * FROM shortages WHERE order_id = ANY (?::bigint[]) ORDER BY id`, IDList(orderIDs)); err != nil || len(list) == 0 {

@@ -203,6 +203,8 @@ func cancelText(v OrderView) string {
 		return "Sorry, " + v.SoldOut + " has just sold out."
 	}
 	switch why {
+	case "dish_out":
+		return "Sorry, the kitchen had run out of something, and nothing else would do."
 	case "hold_lapsed":
 		return "Sorry, something in your order has just sold out."
 	case "kitchen_closed", "slot_passed":
@@ -625,6 +627,14 @@ func settled(v OrderView) bool {
 		}
 	}
 	return v.Order.NextCheckAt == nil
+}
+
+// LineName is a line's dish with its choices.
+func LineName(i models.OrderItem) string {
+	if o := itemOptions(i.Options); o != "" {
+		return i.Name + " (" + o + ")"
+	}
+	return i.Name
 }
 
 func itemOptions(options []models.OrderItemOption) string {

@@ -155,6 +155,11 @@ func ticketStatusName(status string) string {
 	}
 }
 
+// mayReportShortage reports whether a customer can still be asked about a dish that ran out.
+func mayReportShortage(v StaffOrderView) bool {
+	return v.Ticket != nil && (v.Order.Status == models.OrderPaid || v.Order.Status == models.OrderDue) && v.Ticket.Status != models.TicketHandedOver && v.Ticket.Status != models.TicketCancelled
+}
+
 // mayCancelTicket reports whether staff can still cancel: everything but what has left the kitchen or is closed already.
 func mayCancelTicket(v StaffOrderView) bool {
 	if !v.Staff.MayRefund() {
