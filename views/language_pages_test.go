@@ -115,7 +115,7 @@ func sampleData() []string {
 	data := []string{"English", "हिन्दी", "CGST", "SGST", "GSTIN", "+91", "rfnd_TstAbCdEf00003", "rfnd_TstAbCdEf00009", "pay_TstAbCdEf00002", "pay_TstSecond00004", "KK/26-27/000101", "R/26-27/000101",
 		"The tandoor is out of order", "The gas is off", "The curry was cold", "Your bank declined the payment.", "The shop is busy.", "The kitchen is very busy.", "7c1f",
 		"Butter Chicken: choose 1 from Size.", "Only 4 left.", "We could not find that page.", "The bank is not available.", "A mobile number has 10 digits, such as 98450 12345.",
-		"A PIN code has 6 digits, such as 560038."} // sentences that handlers, staff or banks wrote
+		"A PIN code has 6 digits, such as 560038.", "An earlier order of this number is not paid yet. Please pay this one online, or pay the other first."} // sentences that handlers, staff or banks wrote
 	outlet := func(o models.Outlet) {
 		data = append(data, o.Name, o.Tagline, o.LegalName, o.Address, o.PIN, o.Email, o.GrievanceName, o.GrievanceContact, o.GSTIN, o.FSSAI)
 	}
@@ -163,7 +163,7 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 			}
 		}
 	}
-	for name, write := range map[string]func(context.Context, MailView) (Letter, error){"confirmation": ConfirmationMail, "refund": RefundMail, "cancelled": CancelledMail} {
+	for name, write := range map[string]func(context.Context, MailView) (Letter, error){"confirmation": ConfirmationMail, "refund": RefundMail, "cancelled": CancelledMail, "shortage": ShortageMail} {
 		l, err := write(ctx, sampleMailView())
 		if err != nil {
 			t.Fatal(err)
@@ -183,7 +183,7 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 // sampleMailView is enough for every kind of letter.
 func sampleMailView() MailView {
 	share := sampleShares()
-	return MailView{Outlet: sampleOutlet(), Order: sampleOrder(), OrderURL: "https://1", Share: &share,
+	return MailView{Outlet: sampleOutlet(), Order: sampleOrder(), OrderURL: "https://1", Share: &share, Shortage: &models.Shortage{Line: 1, Fallback: models.AnswerCancel, AnswerBy: *at(10)},
 		Refund: &models.Refund{AmountPaise: 25253, Status: "requested", Kind: "staff", Reason: "The curry was cold", RequestedAt: *at(0), RazorpayRefundID: ptr("rfnd_TstAbCdEf00003")}}
 }
 

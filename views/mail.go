@@ -41,6 +41,25 @@ func CancelledMail(ctx context.Context, v MailView) (Letter, error) {
 	return letter(ctx, T(ctx, "Order %s was cancelled", strconv.Itoa(v.Order.Number)), v, cancelledText(ctx, v), false)
 }
 
+// ShortageMail asks what to do about a dish that has run out; v.Shortage must be set. What is answered is answered on the order's page.
+func ShortageMail(ctx context.Context, v MailView) (Letter, error) {
+	if v.Shortage == nil {
+		return Letter{}, fmt.Errorf("views: a letter about a shortage of order %d without one", v.Order.Number)
+	}
+	name := ""
+	for _, i := range v.Order.Items {
+		if i.Line == v.Shortage.Line {
+			name = LineName(i)
+		}
+	}
+	fallback := T(ctx, "Without an answer we leave it out and give its price and tax back.")
+	if v.Shortage.Fallback == models.AnswerCancel {
+		fallback = T(ctx, "Without an answer we cancel the order and give everything back.")
+	}
+	return letter(ctx, T(ctx, "Order %s: please choose", strconv.Itoa(v.Order.Number)), v, []string{T(ctx, "Sorry, we have run out of %s.", name),
+		T(ctx, "Please open your order and choose by %s: another dish, or without it.", Clock(v.Shortage.AnswerBy)) + " " + fallback}, false)
+}
+
 // letter writes both forms. Subjects carry no name of a person and no line break, whatever the outlet is called.
 func letter(ctx context.Context, subject string, v MailView, said []string, withBill bool) (Letter, error) {
 	subject = strings.Join(strings.Fields(subject+" · "+v.Outlet.Name), " ")
@@ -53,6 +72,9 @@ func letter(ctx context.Context, subject string, v MailView, said []string, with
 
 func placedText(ctx context.Context, v MailView) []string {
 	thanks := T(ctx, "Thank you, %s. Your order is paid and with the kitchen.", v.Order.Name)
+	if v.Order.Status == models.OrderDue {
+		thanks = T(ctx, "Thank you, %s. Your order is with the kitchen. Please have %s ready in cash; nothing has been charged.", v.Order.Name, Rupees(v.Order.AmountPaise))
+	}
 	return []string{thanks, placedWhen(ctx, v)}
 }
 
@@ -99,7 +121,7 @@ func mailText(ctx context.Context, v MailView, said []string, withBill bool) str
 			}
 		}
 		b.WriteString("\n")
-		for _, l := range orderBill(ctx, v.Order, T(ctx, "Paid")) {
+		for _, l := range orderBill(ctx, v.Order, billEnd(ctx, v.Order)) {
 			b.WriteString(l.label + ": " + l.amount + "\n")
 		}
 		b.WriteString("\n")
@@ -112,6 +134,14 @@ func mailText(ctx context.Context, v MailView, said []string, withBill bool) str
 	}
 	b.WriteString(mailFoot(ctx, v.Outlet))
 	return b.String()
+}
+
+// billEnd is the last line of a letter's bill.
+func billEnd(ctx context.Context, o models.Order) string {
+	if o.Status == models.OrderDue {
+		return T(ctx, "To pay in cash")
+	}
+	return T(ctx, "Paid")
 }
 
 // oneLine keeps a note on its line.

@@ -167,7 +167,13 @@ func kitchenText(ctx context.Context, v OrderView) string {
 		return T(ctx, "Your food is packed and about to leave.")
 	default:
 		if v.Ticket != nil && isWaiting(models.Ticket{Fulfilment: *v.Ticket, Order: v.Order}, v.Page.Now) {
+			if v.Order.Status == models.OrderDue {
+				return T(ctx, "The kitchen starts in time for it.")
+			}
 			return T(ctx, "Paid. The kitchen starts in time for it.")
+		}
+		if v.Order.Status == models.OrderDue {
+			return T(ctx, "The kitchen will take it on in a moment.")
 		}
 		return T(ctx, "Paid. The kitchen will take it on in a moment.")
 	}
@@ -203,6 +209,8 @@ func cancelText(ctx context.Context, v OrderView) string {
 		return T(ctx, "Sorry, %s has just sold out.", v.SoldOut)
 	}
 	switch why {
+	case "dish_out":
+		return T(ctx, "Sorry, the kitchen had run out of something, and nothing else would do.")
 	case "hold_lapsed":
 		return T(ctx, "Sorry, something in your order has just sold out.")
 	case "kitchen_closed", "slot_passed":
@@ -253,12 +261,12 @@ func orderSteps(ctx context.Context, v OrderView) []orderStepView {
 		ready.title = T(ctx, "Ready to collect")
 	}
 	steps := []orderStepView{
-		{key: "paid", icon: "check", title: T(ctx, "Paid and placed"), note: paidText(ctx, v)},
+		placedStep(ctx, v),
 		{key: "accepted", icon: "check", title: T(ctx, "Accepted by the kitchen")},
 		{key: "preparing", icon: "chef-hat", title: T(ctx, "Preparing")},
 		ready, last,
 	}
-	times := []*time.Time{v.Order.PaidAt, v.Ticket.AcceptedAt, v.Ticket.PreparingAt, v.Ticket.ReadyAt, v.Ticket.HandedOverAt}
+	times := []*time.Time{v.placedAt(), v.Ticket.AcceptedAt, v.Ticket.PreparingAt, v.Ticket.ReadyAt, v.Ticket.HandedOverAt}
 	for n := range steps {
 		steps[n].done, steps[n].now = n < at || state == StateHandedOver, n == at && state != StateHandedOver
 		if n > at || times[n] == nil {
@@ -273,6 +281,29 @@ func orderSteps(ctx context.Context, v OrderView) []orderStepView {
 		steps[2].note = T(ctx, "Usually about %s minutes", strconv.Itoa(v.Order.PrepMinutes))
 	}
 	return steps
+}
+
+// placedStep is the first of the timeline: paid, or, in cash, placed.
+func placedStep(ctx context.Context, v OrderView) orderStepView {
+	if v.Order.Pays == "cash" {
+		return orderStepView{key: "paid", icon: "check", title: T(ctx, "Placed"), note: cashText(ctx, v)}
+	}
+	return orderStepView{key: "paid", icon: "check", title: T(ctx, "Paid and placed"), note: paidText(ctx, v)}
+}
+
+// placedAt is when the kitchen got the order: when it was paid, or, in cash, when it was placed.
+func (v OrderView) placedAt() *time.Time {
+	if v.Order.Pays == "cash" {
+		return &v.Order.PlacedAt
+	}
+	return v.Order.PaidAt
+}
+
+func cashText(ctx context.Context, v OrderView) string {
+	if v.Order.Status == models.OrderDue {
+		return T(ctx, "%s to pay in cash", Rupees(v.Order.AmountPaise))
+	}
+	return T(ctx, "%s paid in cash", Rupees(v.Order.AmountPaise))
 }
 
 // track is the four-part bar: accepted, preparing, ready, handed over. It says how many parts are done and its label.
@@ -360,10 +391,17 @@ func refundsShown(ctx context.Context, v OrderView) []refundView {
 			}
 		}
 		s := refundView{kind: "warn", why: refundWhy(ctx, text(reason), r.Kind), stage: r.Status, text: sentences(refundStage(ctx, r), refundWait(ctx, r, method, v.Page.Now), refundNames(ctx, r))}
-		switch r.Status {
-		case "requested", "submitted":
+		switch {
+		case r.Provider == "cash" && r.Status == "requested":
+			s.title = T(ctx, "%s is yours to collect in cash", Rupees(r.AmountPaise))
+			s.text = T(ctx, "Asked for on %s. Please call the restaurant, or come to the counter, to get it.", Date(ctx, r.RequestedAt))
+		case r.Provider == "cash":
+			s.kind = "ok"
+			s.title = T(ctx, "%s was given back in cash", Rupees(r.AmountPaise))
+			s.text = refundStage(ctx, r)
+		case r.Status == "requested", r.Status == "submitted":
 			s.title = T(ctx, "%s is on its way back to %s", Rupees(r.AmountPaise), account(ctx, method))
-		case "processed":
+		case r.Status == "processed":
 			s.kind = "ok"
 			s.title = T(ctx, "%s was refunded to %s", Rupees(r.AmountPaise), account(ctx, method))
 		default:
@@ -583,12 +621,23 @@ func settled(v OrderView) bool {
 	default:
 		return false
 	}
+	if v.Order.Status == models.OrderDue {
+		return false
+	}
 	for _, r := range v.Refunds {
 		if r.Status == "requested" || r.Status == "submitted" {
 			return false
 		}
 	}
 	return v.Order.NextCheckAt == nil
+}
+
+// LineName is a line's dish with its choices.
+func LineName(i models.OrderItem) string {
+	if o := itemOptions(i.Options); o != "" {
+		return i.Name + " (" + o + ")"
+	}
+	return i.Name
 }
 
 func itemOptions(options []models.OrderItemOption) string {
