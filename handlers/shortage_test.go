@@ -45,7 +45,7 @@ func TestShortageIsAskedAndAnswered(t *testing.T) {
 	cook.get("/staff").is(200).says("ticket-shortage", "asking the customer")
 
 	b := s.visitor()
-	page := b.get("/orders/" + o.Token).is(200).shows("shortage", "run out of "+line.Name).shows("swap-1", "Tandoori Roti")
+	page := b.get("/orders/"+o.Token).is(200).shows("shortage", "run out of "+line.Name).shows("swap-1", "Tandoori Roti")
 	if attr(page.one("shortage"), "data-state") != "open" {
 		t.Error("it is not open")
 	}

@@ -65,11 +65,21 @@ func shortageForCook(s models.Shortage) string {
 		return "Out of " + pieces + ": asking the customer until " + Clock(s.AnswerBy)
 	case *s.Answer == models.AnswerSwap:
 		taken, _ := s.Taken()
-		return "Instead of " + pieces + ": " + pieces + taken.Name
+		return "Instead: " + pieces + taken.Name
 	case *s.Answer == models.AnswerDrop:
 		return "Leave out " + pieces
 	}
 	return ""
+}
+
+// owedShort is what shortages of a due order will give back once its cash is taken.
+func owedShort(all []models.Shortage) (sum models.Paise) {
+	for _, s := range all {
+		if s.OwedPaise != nil && s.RefundID == nil {
+			sum += *s.OwedPaise
+		}
+	}
+	return sum
 }
 
 // ofLine are the shortages of one line of an order.
