@@ -211,7 +211,7 @@ func sampleFragments() map[string]templ.Component {
 		"menu_results":    MenuResults(MenuView{Page: samplePage("Menu"), Menu: sampleFound("paneer"), Query: "paneer", Diet: models.Diet{Veg: true}}),
 		"dish_sheet":      DishSheet(sheet),
 		"dish_error":      DishError("Butter Chicken: choose 1 from Size."),
-		"cart_update":     CartUpdate(CartUpdateView{Cart: sampleCartView(""), Item: sampleItem("biryani"), Reason: "Only 4 left"}),
+		"cart_update":     CartUpdate(CartUpdateView{Cart: sampleCartView(""), Item: sampleItem("biryani"), Reason: "Only 4 left."}),
 		"checkout_form":   CheckoutForm(sampleCheckoutView()),
 		"checkout_update": CheckoutUpdate(sampleCheckoutView()),
 		"order_status":    OrderStatus(sampleOrderView(paidAnd(models.TicketAccepted))),

@@ -126,7 +126,7 @@ type CartView struct {
 type CartUpdateView struct {
 	Cart   CartView
 	Item   models.Item // the dish that was changed
-	Reason string      // why its number is not the one that was asked for ("Only 3 left"); the dish's own form is then sent along
+	Reason string      // why its number is not the one that was asked for ("Only 3 left."); the dish's own form is then sent along
 }
 
 // CheckoutView is the review: lines, fields, bill. Quote is priced for the chosen way and place.
