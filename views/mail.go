@@ -153,7 +153,7 @@ func mailFoot(ctx context.Context, o models.Outlet) string {
 		foot += "\n" + T(ctx, "FSSAI licence %s", o.FSSAI)
 	}
 	if o.GSTIN != "" {
-		foot += "\nGSTIN " + o.GSTIN
+		foot += "\n" + T(ctx, "GSTIN %s", o.GSTIN)
 	}
 	return foot + "\n"
 }
