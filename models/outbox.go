@@ -10,6 +10,11 @@ const (
 	LetterConfirmation    = "confirmation"     // ref: the order's public id
 	LetterRefundRequested = "refund_requested" // ref: the refund's id
 	LetterRefundProcessed = "refund_processed"
+
+	LetterComplaintReceived = "complaint_received" // ref: the complaint's id
+	LetterComplaintAnswered = "complaint_answered" // ref: the message's id
+	LetterComplaintResolved = "complaint_resolved" // ref: the message's id
+	LetterReviewWanted      = "review_wanted"      // ref: the order's public id
 )
 
 // Letter is one message to a customer that goes out once. The row is the authority; its job only does the sending.
