@@ -22,6 +22,39 @@ func (o Outlet) RefusesCash(way string, amount Paise) error {
 	return nil
 }
 
+// The bounds of a cash rule: the law's on an amount (Income-tax Act, s. 269ST: less than two lakh rupees), ours on orders. The outlet's CHECKs hold them.
+const (
+	MaxCashPaise  = Paise(199999_00)
+	MaxCashOrders = 20
+)
+
+// CashRule is whether and up to how much an outlet takes cash, and how many orders of one phone number may be unpaid at one time.
+type CashRule struct {
+	Pickup, Delivery bool
+	LimitPaise       Paise
+	OpenOrders       int
+}
+
+// SaveCashRule writes an outlet's rule, for a staff member who has a say there. Orders that are due already stay so. The change is audited.
+// Safe to repeat. Errors: ErrNotFound, ErrBadInput.
+func (s *Store) SaveCashRule(ctx context.Context, outletID int64, c CashRule, staffID int64) error {
+	err := s.InTx(ctx, func(tx *Store) error {
+		r := tx.exec(ctx, `UPDATE outlets SET cash_pickup = ?, cash_delivery = ?, cash_limit_paise = ?, cash_open_orders = ? WHERE id = ? AND `+staffOfOutlet,
+			c.Pickup, c.Delivery, c.LimitPaise, c.OpenOrders, outletID, staffID, outletID)
+		if r.Error != nil {
+			return r.Error
+		}
+		if r.RowsAffected == 0 {
+			return fmt.Errorf("cash rule of outlet %d: %w", outletID, ErrNotFound)
+		}
+		return tx.recordDeed(ctx, staffID, "save_cash", fmt.Sprintf("outlet %d: pickup %t, delivery %t, up to %d paise, %d orders", outletID, c.Pickup, c.Delivery, c.LimitPaise, c.OpenOrders), outletID)
+	})
+	if isCheck(err) {
+		return fmt.Errorf("%w: %s", ErrBadInput, err)
+	}
+	return err
+}
+
 // AcceptCash makes an order due that is to be paid in cash: its dishes are sold, its ticket written, its confirmation queued. seats is how
 // many orders of one phone number may be due at this outlet at one time. Errors: *ErrCash (open), ErrBadMove. Inside InTx only, in the
 // transaction that places it.

@@ -9,7 +9,7 @@ import (
 
 // Fulfilment is the kitchen's side of a paid or due order: the ticket. One per order, made in the commit that keeps the payment, or makes it due.
 type Fulfilment struct {
-	OrderID      int64 `gorm:"primaryKey"`
+	OrderID      int64  `gorm:"primaryKey"`
 	PaymentID    *int64 // nil: nothing was to be paid, or cash not yet
 	OutletID     int64
 	Status       string // see FulfilmentNext

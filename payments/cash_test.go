@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"tiffin/models"
 	"tiffin/razorpay/standin"
 )
@@ -356,4 +358,49 @@ func TestNobodyForgetsCash(t *testing.T) {
 	if overdue() != 0 {
 		t.Error("it is taken and still late")
 	}
+}
+
+// TestTheDatabaseRefusesBadCash: whoever writes the rows, the rules of cash hold.
+func TestTheDatabaseRefusesBadCash(t *testing.T) {
+	t.Parallel()
+	s := cashShop(t, 200000, 2)
+	due := s.newCustomer().add("samosa", 2).due()
+	paid := s.newCustomer().add("samosa", 2).due()
+	_, err := s.store.TakeCash(t.Context(), paid.ID, paid.AmountPaise, cook)
+	must(t, err)
+	refund, err := s.cashier.RequestRefund(t.Context(), paid.ID, models.Giving{AmountPaise: 1000}, 0, "cold", cook.ID)
+	must(t, err)
+	for _, c := range []struct {
+		name, guard, sql string
+		id               any
+	}{
+		{"due without a seat", "orders_due_check", `UPDATE orders SET cash_seat = NULL WHERE id = $1`, due.ID},
+		{"a cash payment nobody keeps", "payments_cash_check", `INSERT INTO payments (provider, order_id, amount_paise, currency, gw_status, first_source) VALUES ('cash', $1, 100, 'INR', 'created', 'staff')`, due.ID},
+		{"a cash payment a webhook told of", "payments_cash_check", `INSERT INTO payments (provider, order_id, amount_paise, currency, gw_status, disposition, decided_at, first_source) VALUES ('cash', $1, 100, 'INR', 'captured', 'kept', now(), 'webhook')`, due.ID},
+		{"cash taken without the order being paid", "kept_payment_without_paid_order_and_ticket", `INSERT INTO payments (provider, order_id, amount_paise, currency, gw_status, disposition, decided_at, first_source) SELECT 'cash', id, amount_paise, 'INR', 'captured', 'kept', now(), 'staff' FROM orders WHERE id = $1`, due.ID},
+		{"cash given back by nobody", "refunds_cash_check", `UPDATE refunds SET status = 'processed' WHERE id = $1::uuid`, refund.ID},
+		{"cash sent to the gateway", "refunds_cash_check", `UPDATE refunds SET status = 'submitted', razorpay_refund_id = 'rfnd_CASH0000000001' WHERE id = $1::uuid`, refund.ID},
+		{"a refund of cash that says it is Razorpay's", "refunds_provider_fkey", `UPDATE refunds SET provider = 'razorpay' WHERE id = $1::uuid`, refund.ID},
+		{"a ticket with another payment", "fulfilment_facts", `UPDATE fulfilments SET payment_id = NULL WHERE order_id = $1`, paid.ID},
+		{"a paid order cancelled after it was handed over", "fulfilment_edge", `UPDATE fulfilments SET status = 'cancelled' WHERE order_id = $1`, paid.ID},
+		{"two lakh rupees in cash", "outlets_cash_limit_check", `UPDATE outlets SET cash_limit_paise = 20000000 WHERE id = $1`, s.outlet.ID},
+	} {
+		if c.guard == "fulfilment_edge" {
+			s.handOver(paid)
+		}
+		_, err := s.store.SQL().ExecContext(t.Context(), c.sql, c.id)
+		if !isConstraint(err, c.guard) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.guard)
+		}
+	}
+	other := s.newCustomer().add("samosa", 2).due()
+	if _, err := s.store.SQL().ExecContext(t.Context(), `UPDATE orders SET cash_seat = (SELECT cash_seat FROM orders WHERE id = $1) WHERE id = $2`, due.ID, other.ID); !isConstraint(err, "orders_cash_seat_key") {
+		t.Errorf("two unpaid orders in one seat: %v", err)
+	}
+	s.kept()
+}
+
+func isConstraint(err error, name string) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.ConstraintName == name
 }

@@ -150,6 +150,7 @@ type CheckoutFields struct {
 	Phone, Name, Email, Way, Line1, Line2, PIN, Directions, Note string
 	Time                                                         string // unix time at which the chosen one starts; empty: as soon as possible
 	Coupon, Tip, TipOther, GSTIN, BuyerName                      string // Tip: whole rupees, or other
+	Pays                                                         string // cash, or anything else for online
 }
 
 // PayView is the page between review and order. State is one of the Pay… constants.
