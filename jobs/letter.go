@@ -23,6 +23,11 @@ func sendLetter(ctx context.Context, store *models.Store, letters Letters, lette
 	if err != nil {
 		return err
 	}
+	if letter.Kind == models.LetterReviewWanted {
+		if skipped, err := store.SkipReviewLetter(ctx, letterID); err != nil || skipped {
+			return err
+		}
+	}
 	message, err := write(ctx, store, letters, letter)
 	if err != nil {
 		return err
@@ -69,6 +74,10 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 			view.Share = &share
 		}
 		text, err = views.RefundMail(view)
+	case models.LetterComplaintReceived, models.LetterComplaintAnswered, models.LetterComplaintResolved:
+		text, err = writeComplaint(ctx, store, view, letter)
+	case models.LetterReviewWanted:
+		text, err = views.ReviewMail(ctx, view)
 	default:
 		err = fmt.Errorf("no text for letters of kind %q", letter.Kind)
 	}

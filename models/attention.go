@@ -167,8 +167,8 @@ var watched = []struct{ kind, causes string }{
 		FROM gateway_claims WHERE state IN ('open', 'unknown') AND claimed_at < (SELECT shop_now()) - interval '` + staleClaim + `'`},
 	{TaskIncomplete, `SELECT o.id::text AS ref, NULL::bigint AS order_id, o.name || ' lacks ' || array_to_string(outlet_missing(o), ', ') AS detail FROM outlets o
 		WHERE o.active AND outlet_missing(o) <> '{}' AND EXISTS (SELECT 1 FROM settings WHERE name = 'live_since')`},
-	{TaskComplaint, `SELECT id::text AS ref, order_id, 'Complaint ' || number AS detail FROM complaints WHERE status <> 'resolved'`},
-	{TaskComplaintLate, `SELECT id::text AS ref, order_id, 'Complaint ' || number || CASE status WHEN 'open' THEN ' was not acknowledged within 48 hours' ELSE ' was not resolved within a month' END AS detail
+	{TaskComplaint, `SELECT id::text AS ref, order_id, 'Complaint ' || left(number, 3) || '-' || right(number, 4) AS detail FROM complaints WHERE status <> 'resolved'`},
+	{TaskComplaintLate, `SELECT id::text AS ref, order_id, 'Complaint ' || left(number, 3) || '-' || right(number, 4) || CASE status WHEN 'open' THEN ' was not acknowledged within 48 hours' ELSE ' was not resolved within a month' END AS detail
 		FROM complaints WHERE status <> 'resolved' AND due_at < (SELECT shop_now())`},
 	// A payment counts as unheard of when no event names it and none at all has come since.
 	{TaskSilence, `SELECT 'razorpay' AS ref, NULL::bigint AS order_id, 'Payments arrive, and no webhook' AS detail WHERE EXISTS (SELECT 1 FROM payments p

@@ -94,6 +94,14 @@ type ComplaintMessage struct {
 // IsOpen reports whether somebody still has to do something about it.
 func (c Complaint) IsOpen() bool { return c.Status != ComplaintResolved }
 
+// SpokenNumber is the number as people read it out: 482-1937.
+func (c Complaint) SpokenNumber() string {
+	if len(c.Number) != 7 {
+		return c.Number
+	}
+	return c.Number[:3] + "-" + c.Number[3:]
+}
+
 // LastID is the newest message's: what a person who looks at the complaint has seen.
 func (c Complaint) LastID() int64 {
 	if len(c.Messages) == 0 {
@@ -219,11 +227,11 @@ func (s *Store) insertComplaint(ctx context.Context, o Order, in NewComplaint, r
 // noteComplaint puts an open complaint before staff, takes a resolved one off their list, writes down who did what and tells the pages.
 func (s *Store) noteComplaint(ctx context.Context, c Complaint, actor, deed, detail string) error {
 	ref := strconv.FormatInt(c.ID, 10)
-	if err := s.Audit(ctx, actor, deed, &c.OrderID, strings.TrimSpace(c.Number+" "+detail)); err != nil {
+	if err := s.Audit(ctx, actor, deed, &c.OrderID, strings.TrimSpace(c.SpokenNumber()+" "+detail)); err != nil {
 		return err
 	}
 	if c.IsOpen() {
-		if err := s.OpenTask(ctx, TaskComplaint, ref, &c.OrderID, "Complaint "+c.Number); err != nil {
+		if err := s.OpenTask(ctx, TaskComplaint, ref, &c.OrderID, "Complaint "+c.SpokenNumber()); err != nil {
 			return err
 		}
 	} else if err := s.EndTask(ctx, TaskComplaint, ref); err != nil {
@@ -404,6 +412,12 @@ func (s *Store) tellCustomer(ctx context.Context, c Complaint, by Staff, letter,
 		o.Email = ""
 	}
 	return s.EnsureLetter(ctx, letter, strconv.FormatInt(messageID, 10), o)
+}
+
+// ListComplaintsOf returns an order's complaints without what was said, oldest first: for the order's own page.
+func (s *Store) ListComplaintsOf(ctx context.Context, orderID int64) (complaints []Complaint, err error) {
+	err = s.read(ctx, &complaints, `SELECT * FROM complaints WHERE order_id = ? ORDER BY id`, orderID)
+	return complaints, err
 }
 
 // fillComplaint reads a complaint's dishes and messages.

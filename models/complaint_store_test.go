@@ -89,7 +89,7 @@ func TestComplaint(t *testing.T) {
 	}
 	refresh(noon.Add(49*time.Hour), "complaint")
 	refresh(noon.AddDate(0, 1, 0).Add(time.Second), "complaint, complaint_late")
-	if got := mustRead[string](t, s, `SELECT string_agg(detail, ', ' ORDER BY id) FROM staff_tasks WHERE kind = 'complaint_late'`); !strings.Contains(got, "not acknowledged within 48 hours, Complaint "+c.Number+" was not resolved within a month") {
+	if got := mustRead[string](t, s, `SELECT string_agg(detail, ', ' ORDER BY id) FROM staff_tasks WHERE kind = 'complaint_late'`); !strings.Contains(got, "not acknowledged within 48 hours, Complaint "+c.SpokenNumber()+" was not resolved within a month") {
 		t.Error(got)
 	}
 
