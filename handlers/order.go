@@ -179,6 +179,9 @@ func (a *App) orderView(c *fiber.Ctx, order models.Order) (views.OrderView, erro
 	if err := a.fillCare(ctx, &view); err != nil {
 		return view, err
 	}
+	if view.Shortages, err = a.shortageViews(c, order); err != nil {
+		return view, err
+	}
 	view.HintedAt, err = a.store.HintedAt(ctx, order.ID)
 	return view, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"tiffin/mail"
@@ -56,10 +57,11 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 		return mail.Message{}, err
 	}
 	view := views.MailView{Outlet: outlet, Order: order, OrderURL: letters.PublicURL + "/orders/" + order.Token}
+	ctx = views.WithLanguage(ctx, order.Language)
 	var text views.Letter
 	switch letter.Kind {
 	case models.LetterConfirmation:
-		text, err = views.ConfirmationMail(view)
+		text, err = views.ConfirmationMail(ctx, view)
 	case models.LetterRefundRequested, models.LetterRefundProcessed:
 		var refund models.Refund
 		if refund, err = store.FindRefund(ctx, letter.Ref); err != nil {
@@ -73,7 +75,18 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 		if share, kept := shares[refund.ID]; kept {
 			view.Share = &share
 		}
-		text, err = views.RefundMail(view)
+		text, err = views.RefundMail(ctx, view)
+	case models.LetterShortage:
+		var shortage models.Shortage
+		var id int64
+		if id, err = strconv.ParseInt(letter.Ref, 10, 64); err == nil {
+			shortage, err = store.FindShortage(ctx, id)
+		}
+		if err != nil {
+			break
+		}
+		view.Shortage = &shortage
+		text, err = views.ShortageMail(ctx, view)
 	case models.LetterComplaintReceived, models.LetterComplaintAnswered, models.LetterComplaintResolved:
 		text, err = writeComplaint(ctx, store, view, letter)
 	case models.LetterReviewWanted:

@@ -102,6 +102,9 @@ type CheckInvariantsArgs struct{}
 // AskReviewsArgs writes the letters that ask how an order was.
 type AskReviewsArgs struct{}
 
+// SettleShortagesArgs answers what customers were asked about a dish that ran out and left unanswered.
+type SettleShortagesArgs struct{}
+
 func (AskReviewsArgs) Kind() string        { return "ask_reviews" }
 func (ReconcileArgs) Kind() string         { return "reconcile" }
 func (ResolveClaimsArgs) Kind() string     { return "resolve_claims" }
@@ -113,6 +116,7 @@ func (ReconcileWeekArgs) Kind() string     { return "reconcile_week" }
 func (ReconcileDisputesArgs) Kind() string { return "reconcile_disputes" }
 func (RecordSettlementsArgs) Kind() string { return "record_settlements" }
 func (RefreshTasksArgs) Kind() string      { return "refresh_tasks" }
+func (SettleShortagesArgs) Kind() string   { return "settle_shortages" }
 func (PurgeArgs) Kind() string             { return "purge" }
 func (CheckInvariantsArgs) Kind() string   { return "check_invariants" }
 func (WatchDeadlinesArgs) Kind() string    { return "watch_deadlines" }

@@ -10,6 +10,7 @@ const (
 	LetterConfirmation    = "confirmation"     // ref: the order's public id
 	LetterRefundRequested = "refund_requested" // ref: the refund's id
 	LetterRefundProcessed = "refund_processed"
+	LetterShortage        = "shortage" // ref: the shortage's id
 
 	LetterComplaintReceived = "complaint_received" // ref: the complaint's id
 	LetterComplaintAnswered = "complaint_answered" // ref: the message's id

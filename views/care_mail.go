@@ -21,7 +21,7 @@ type CareMailView struct {
 func ComplaintReceivedMail(ctx context.Context, v CareMailView) (Letter, error) {
 	said := []string{
 		T(ctx, "We have your complaint about order %s. Its number is %s.", fmt.Sprint(v.Mail.Order.Number), v.Complaint.SpokenNumber()),
-		T(ctx, "We answer by %s and settle it by %s.", dayAndTime(v.Complaint.AcknowledgeBy), Date(v.Complaint.ResolveBy)),
+		T(ctx, "We answer by %s and settle it by %s.", dayAndTime(ctx, v.Complaint.AcknowledgeBy), Date(ctx, v.Complaint.ResolveBy)),
 	}
 	if v.Complaint.Kind == models.ComplaintPayment {
 		said = append(said, moneyFacts(ctx, v.Payments, v.Refunds)...)
@@ -75,6 +75,6 @@ func careLetter(ctx context.Context, subject string, v MailView, said []string, 
 	if err := careMailHTML(subject, v, said, link, address).Render(ctx, &html); err != nil {
 		return Letter{}, fmt.Errorf("views: letter about order %d: %w", v.Order.Number, err)
 	}
-	text := strings.Join(said, "\n\n") + "\n\n" + link + ": " + address + "\n\n" + mailFoot(v.Outlet)
+	text := strings.Join(said, "\n\n") + "\n\n" + link + ": " + address + "\n\n" + mailFoot(ctx, v.Outlet)
 	return Letter{Subject: subject, Text: text, HTML: html.String()}, nil
 }

@@ -119,7 +119,7 @@ func careMailHTML(subject string, v MailView, said []string, link, address strin
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for n, l := range mailFootLines(v.Outlet) {
+		for n, l := range mailFootLines(ctx, v.Outlet) {
 			if n > 0 {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<br>")
 				if templ_7745c5c3_Err != nil {

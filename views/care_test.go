@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,18 @@ func sampleCarePages() map[string]templ.Component {
 		"staff_tickets_none":    StaffTicketsPage(StaffTicketsView{Page: samplePage("")}),
 		"staff_reviews":         StaffReviewsPage(reviews),
 		"staff_reviews_none":    StaffReviewsPage(StaffReviewsView{Page: samplePage(""), Staff: models.Staff{Role: "kitchen"}, Outlet: sampleOutlet()}),
+	}
+}
+
+// careData is what customers and staff typed into the sample complaints and reviews, and sentences that handlers wrote.
+var careData = []string{"Charged twice.\nPlease look.", "We look into it.", "Good dal, cold naan", "Good dal", "Sorry about the naan.", "Please choose what it is about.", "Please tell us in a few words.",
+	"Please choose one to five stars.", "rfnd_TstAbCdEf00001", "https://1/complaints/4821937", "https://1/review"}
+
+// sampleCareMail writes a letter about the sample complaint.
+func sampleCareMail(write func(context.Context, CareMailView) (Letter, error)) func(context.Context, MailView) (Letter, error) {
+	return func(ctx context.Context, v MailView) (Letter, error) {
+		o := sampleOrderView(givenBack("processed"))
+		return write(ctx, CareMailView{Mail: v, Complaint: sampleComplaint(models.ComplaintResolved), Said: "We look into it.", Payments: o.Payments, Refunds: o.Refunds})
 	}
 }
 

@@ -93,19 +93,19 @@ func complaintState(ctx context.Context, c models.Complaint) string {
 func complaintNext(ctx context.Context, c models.Complaint, now time.Time) string {
 	switch {
 	case c.Status == models.ComplaintResolved && c.ResolvedAt != nil:
-		return T(ctx, "Settled on %s: %s. If it is not, write again below: the complaint is then open once more.", Date(*c.ResolvedAt), complaintOutcome(ctx, c.Outcome))
+		return T(ctx, "Settled on %s: %s. If it is not, write again below: the complaint is then open once more.", Date(ctx, *c.ResolvedAt), complaintOutcome(ctx, c.Outcome))
 	case c.Status == models.ComplaintOpen && now.After(c.AcknowledgeBy):
-		return T(ctx, "We should have answered by %s, sorry. Please write to our grievance officer.", dayAndTime(c.AcknowledgeBy))
+		return T(ctx, "We should have answered by %s, sorry. Please write to our grievance officer.", dayAndTime(ctx, c.AcknowledgeBy))
 	case c.Status == models.ComplaintOpen:
-		return T(ctx, "We answer by %s and settle it by %s.", dayAndTime(c.AcknowledgeBy), Date(c.ResolveBy))
+		return T(ctx, "We answer by %s and settle it by %s.", dayAndTime(ctx, c.AcknowledgeBy), Date(ctx, c.ResolveBy))
 	case now.After(c.ResolveBy):
-		return T(ctx, "We should have settled it by %s, sorry. Please write to our grievance officer.", Date(c.ResolveBy))
+		return T(ctx, "We should have settled it by %s, sorry. Please write to our grievance officer.", Date(ctx, c.ResolveBy))
 	default:
-		return T(ctx, "Somebody has read it. We settle it by %s.", Date(c.ResolveBy))
+		return T(ctx, "Somebody has read it. We settle it by %s.", Date(ctx, c.ResolveBy))
 	}
 }
 
-func dayAndTime(at time.Time) string { return Date(at) + ", " + Clock(at) }
+func dayAndTime(ctx context.Context, at time.Time) string { return Date(ctx, at) + ", " + Clock(at) }
 
 // grievanceOfficer names whom to write to above the shop's counter; empty where the outlet has not said.
 func grievanceOfficer(ctx context.Context, o models.Outlet) string {
@@ -177,11 +177,11 @@ func moneyFacts(ctx context.Context, payments []models.Payment, refunds []models
 		var fact string
 		switch r.Status {
 		case "requested":
-			fact = T(ctx, "A refund of %s was asked for on %s.", amount, Date(r.RequestedAt))
+			fact = T(ctx, "A refund of %s was asked for on %s.", amount, Date(ctx, r.RequestedAt))
 		case "submitted":
-			fact = T(ctx, "A refund of %s is with the bank since %s.", amount, Date(orElse(r.SubmittedAt, r.RequestedAt)))
+			fact = T(ctx, "A refund of %s is with the bank since %s.", amount, Date(ctx, orElse(r.SubmittedAt, r.RequestedAt)))
 		case "processed":
-			fact = T(ctx, "A refund of %s was carried out on %s.", amount, Date(orElse(r.ProcessedAt, r.RequestedAt)))
+			fact = T(ctx, "A refund of %s was carried out on %s.", amount, Date(ctx, orElse(r.ProcessedAt, r.RequestedAt)))
 		case "failed":
 			fact = T(ctx, "A refund of %s did not reach your bank; we send it again.", amount)
 		default:

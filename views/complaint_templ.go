@@ -1062,7 +1062,7 @@ func ComplaintPage(v ComplaintView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, m := range v.Complaint.Messages {
-				templ_7745c5c3_Err = saidMessage(saidBy(ctx, m), When(m.WrittenAt, v.Page.Now), saidWords(ctx, m), m.Author != models.ActorCustomer).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = saidMessage(saidBy(ctx, m), When(ctx, m.WrittenAt, v.Page.Now), saidWords(ctx, m), m.Author != models.ActorCustomer).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

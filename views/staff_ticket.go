@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -36,18 +37,18 @@ type StaffTicketsView struct {
 func StaffTicketURL(complaintID int64) string { return "/staff/tickets/" + id(complaintID) }
 
 // clockText says which clock of a complaint runs out next, and how long there is.
-func clockText(c models.Complaint, now time.Time) string {
+func clockText(ctx context.Context, c models.Complaint, now time.Time) string {
 	if c.DueAt == nil {
-		return "Resolved " + When(orElse(c.ResolvedAt, now), now) + "."
+		return "Resolved " + When(ctx, orElse(c.ResolvedAt, now), now) + "."
 	}
 	what := "Resolve it by "
 	if c.Status == models.ComplaintOpen {
 		what = "Acknowledge it by "
 	}
 	if now.After(*c.DueAt) {
-		return what + dayAndTime(*c.DueAt) + ". The deadline passed " + Age(now.Sub(*c.DueAt)) + " ago."
+		return what + dayAndTime(ctx, *c.DueAt) + ". The deadline passed " + Age(now.Sub(*c.DueAt)) + " ago."
 	}
-	return what + dayAndTime(*c.DueAt) + ", " + Age(c.DueAt.Sub(now)) + " left."
+	return what + dayAndTime(ctx, *c.DueAt) + ", " + Age(c.DueAt.Sub(now)) + " left."
 }
 
 func isOverdue(c models.Complaint, now time.Time) bool { return c.DueAt != nil && now.After(*c.DueAt) }

@@ -182,9 +182,9 @@ func StaffTicketsPage(v StaffTicketsView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var11 string
-				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(clockText(c, v.Page.Now))
+				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(clockText(ctx, c, v.Page.Now))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_ticket.templ`, Line: 20, Col: 94}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_ticket.templ`, Line: 20, Col: 99}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 				if templ_7745c5c3_Err != nil {
@@ -322,9 +322,9 @@ func StaffTicketPage(v StaffTicketView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var18 string
-			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(clockText(v.Complaint, v.Page.Now))
+			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(clockText(ctx, v.Complaint, v.Page.Now))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_ticket.templ`, Line: 35, Col: 133}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_ticket.templ`, Line: 35, Col: 138}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 			if templ_7745c5c3_Err != nil {
@@ -466,7 +466,7 @@ func StaffTicketPage(v StaffTicketView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, m := range v.Complaint.Messages {
-				templ_7745c5c3_Err = saidMessage(v.Who[m.Author], When(m.WrittenAt, v.Page.Now), staffSaid(m), m.Author != models.ActorCustomer).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = saidMessage(v.Who[m.Author], When(ctx, m.WrittenAt, v.Page.Now), staffSaid(m), m.Author != models.ActorCustomer).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

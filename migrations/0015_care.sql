@@ -109,5 +109,5 @@ CREATE TRIGGER reviews_keep BEFORE DELETE ON reviews FOR EACH ROW EXECUTE FUNCTI
 ALTER TABLE outlets ADD COLUMN asks_reviews boolean NOT NULL DEFAULT false;     -- one letter per completed order asks how it was
 
 ALTER TABLE outbox DROP CONSTRAINT outbox_kind_check;
-ALTER TABLE outbox ADD CONSTRAINT outbox_kind_check CHECK (kind IN ('confirmation','refund_requested','refund_processed','cancelled',
+ALTER TABLE outbox ADD CONSTRAINT outbox_kind_check CHECK (kind IN ('confirmation','refund_requested','refund_processed','cancelled','shortage',
   'complaint_received','complaint_answered','complaint_resolved','review_wanted'));
