@@ -99,6 +99,7 @@ type MenuView struct {
 	Diet         models.Diet
 	Way          string // delivery or pickup, as chosen before; empty: what the outlet offers first
 	LastOrderURL string // page of this visitor's latest order; empty: none
+	Rating       models.Rating
 }
 
 // DishView is one dish with its choices.
@@ -222,6 +223,9 @@ type OrderView struct {
 	Personal  bool                    // false hides name, phone and address (a callback without session)
 	Papers    []models.Paper
 	Shortages []ShortageView
+
+	Complaints []models.Complaint // without what was said
+	Review     *models.Review     // nil: none
 }
 
 // StaffLoginView is the login form.
