@@ -110,6 +110,7 @@ func TestComplaintPages(t *testing.T) {
 	k.run(t, "staff see it in the list of what is to do, by its clock", func(*testing.T) {
 		staff.get("/staff/attention").is(200).says("task", "A customer complains", "Complaint "+spoken, "Open the complaint")
 		staff.get("/staff/tickets").is(200).says("ticket-row", spoken, "Acknowledge it by")
+		staff.get(orderPath(o, "")).is(200).says("order-tickets", spoken, "Something is missing")
 		staff.get(desk).is(200).says("clock", "Acknowledge it by", "left").says("message", "No raita").says("complaint-money", "has reached us and pays this order").says("to-refund", "Give money back")
 	})
 	k.run(t, "a cook reads it and answers nothing", func(*testing.T) {
