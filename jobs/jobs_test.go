@@ -294,6 +294,30 @@ func TestMailServerDown(t *testing.T) {
 	o.kept()
 }
 
+// A letter is in the language its order was placed in, its subject too.
+func TestLetterInTheOrdersLanguage(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t, standin.Options{})
+	_, p := o.paid()
+	o.exec(`UPDATE orders SET language = 'hi'`)
+	o.work()
+	o.told(p.ID)
+	o.await("the letter was sent", func() bool { return o.text(`SELECT (SELECT status FROM outbox)`) == "sent" })
+	letter, err := o.store.FindLetter(t.Context(), o.count(`SELECT id FROM outbox`))
+	must(t, err)
+	message, err := write(t.Context(), o.store, o.letters, letter)
+	must(t, err)
+	number := o.text(`SELECT number::text FROM orders`)
+	if !strings.HasPrefix(message.Subject, "ऑर्डर "+number+" हो गया है") || !strings.Contains(message.Text, "धन्यवाद, ") || !strings.Contains(message.HTML, `<html lang="hi">`) {
+		t.Errorf("%s\n%s", message.Subject, message.Text)
+	}
+	o.exec(`UPDATE orders SET language = 'xx-YY'`) // a language the shop has given up: English
+	if message, err = write(t.Context(), o.store, o.letters, letter); err != nil || !strings.Contains(message.Text, "Thank you, ") {
+		t.Error(err, message.Text)
+	}
+	o.kept()
+}
+
 // A letter that can never be delivered is put away, and its job is not tried for days.
 func TestLetterNobodyCanReceive(t *testing.T) {
 	t.Parallel()

@@ -188,6 +188,14 @@ type PayOptions struct {
 	Theme       PayTheme     `json:"theme"`
 	Timeout     int          `json:"timeout"`      // seconds left of the hold
 	CallbackURL string       `json:"callback_url"` // absolute; used by in-app browsers and the hosted page only
+	Config      *PayConfig   `json:"config,omitempty"`
+}
+
+// PayConfig says in which language Razorpay's sheet is; without it, in English.
+type PayConfig struct {
+	Display struct {
+		Language string `json:"language"`
+	} `json:"display"`
 }
 
 // PayPrefill fills Razorpay's own fields.
