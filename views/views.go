@@ -274,6 +274,8 @@ type StaffOrderView struct {
 	Events    []OrderEvent
 	History   []OrderChange
 	Notice    string // a conflict: what has changed meanwhile
+
+	Complaints []models.Complaint // without what was said
 }
 
 // OrderEvent is one webhook event about the order.
