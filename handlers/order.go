@@ -84,7 +84,10 @@ func isOver(ctx context.Context, store *models.Store, orderID int64) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	if order.Status == models.OrderPaid || order.Status == models.OrderDue {
+	if order.Status == models.OrderDue {
+		return false, nil
+	}
+	if order.Status == models.OrderPaid {
 		ticket, err := store.FindFulfilment(ctx, orderID)
 		if errors.Is(err, models.ErrNotFound) {
 			return false, nil

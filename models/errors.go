@@ -82,6 +82,14 @@ type ErrCoupon struct {
 
 func (e *ErrCoupon) Error() string { return "coupon " + e.Code + ": " + e.Why }
 
+// ErrCash says why an order cannot be paid in cash.
+type ErrCash struct {
+	Why        string // off, limit, open
+	LimitPaise Paise  // limit: the most that can be
+}
+
+func (e *ErrCash) Error() string { return "cash: " + e.Why }
+
 // isCheck reports whether err is a violation of any CHECK.
 func isCheck(err error) bool {
 	var pg *pgconn.PgError

@@ -81,7 +81,7 @@ func (s *Store) MoveOrder(ctx context.Context, o *Order, to string, why Move) er
 	}
 	moved.Items, moved.Taxes = o.Items, o.Taxes
 	*o = moved
-	if to == OrderPaid {
+	if from == OrderPending && (to == OrderPaid || to == OrderDue) {
 		if err := s.takeBoughtLines(ctx, o); err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (s *Store) MoveOrder(ctx context.Context, o *Order, to string, why Move) er
 	if err := s.exec(ctx, `UPDATE sessions SET checkout_key = NULL WHERE checkout_key = ?::uuid`, o.CheckoutKey).Error; err != nil {
 		return err
 	}
-	if from == OrderPaid || to == OrderPaid {
+	if to == OrderPaid || to == OrderDue || from == OrderPaid || from == OrderDue {
 		if err := s.Notify(ctx, BoardTopic(o.OutletID)); err != nil {
 			return err
 		}

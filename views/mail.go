@@ -62,6 +62,9 @@ func placedText(v MailView) []string {
 			when = "Collect it on " + Date(*v.Order.PromisedFrom) + ", " + ClockRange(*v.Order.PromisedFrom, *v.Order.PromisedTo) + ", at " + v.Outlet.Address + " " + v.Outlet.PIN + "."
 		}
 	}
+	if v.Order.Status == models.OrderDue {
+		return []string{"Thank you, " + v.Order.Name + ". Your order is with the kitchen. Please have " + Rupees(v.Order.AmountPaise) + " ready in cash; nothing has been charged.", when}
+	}
 	return []string{"Thank you, " + v.Order.Name + ". Your order is paid and with the kitchen.", when}
 }
 
@@ -93,7 +96,7 @@ func mailText(v MailView, said []string, withBill bool) string {
 			}
 		}
 		b.WriteString("\n")
-		for _, l := range orderBill(v.Order, "Paid") {
+		for _, l := range orderBill(v.Order, billEnd(v.Order)) {
 			b.WriteString(l.label + ": " + l.amount + "\n")
 		}
 		b.WriteString("\n")
@@ -106,6 +109,14 @@ func mailText(v MailView, said []string, withBill bool) string {
 	}
 	b.WriteString(mailFoot(v.Outlet))
 	return b.String()
+}
+
+// billEnd is the last line of a letter's bill.
+func billEnd(o models.Order) string {
+	if o.Status == models.OrderDue {
+		return "To pay in cash"
+	}
+	return "Paid"
 }
 
 // oneLine keeps a note on its line.

@@ -154,6 +154,7 @@ type CheckoutFields struct {
 	Coupon, Tip, TipOther, GSTIN, BuyerName                      string // Tip: whole rupees, or other
 	Saved                                                        string // the id of a saved address, which goes before what is typed; new, or empty: what is typed
 	Save                                                         string // 1: what is typed is to be saved
+	Pays                                                         string // cash, or anything else for online
 }
 
 // PayView is the page between review and order. State is one of the Pay… constants.
