@@ -36,6 +36,9 @@ type CodeRequest struct {
 	IsOver   bool // its ten minutes are over, or its five tries made
 }
 
+// TriesLeft is how often a code may still be tried.
+func (r CodeRequest) TriesLeft() int { return triesPerCode - r.Tries }
+
 // NormalEmail is an address as accounts are found by: without spaces around it, in small letters. ok is false for what is too long or short to be one.
 func NormalEmail(typed string) (email string, ok bool) {
 	email = strings.ToLower(strings.TrimSpace(typed))
