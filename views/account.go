@@ -50,7 +50,7 @@ type DeleteAccountView struct {
 }
 
 // addressLabel is the customer's own word for an address, or where it is.
-func addressLabel(_ context.Context, a models.Address) string {
+func addressLabel(a models.Address) string {
 	if a.Label != "" {
 		return a.Label
 	}
@@ -65,11 +65,24 @@ func savedAddress(a models.Address) string {
 	return text + ", " + a.PIN
 }
 
+// accountPolicy is what accounts add to a policy.
+func accountPolicy(ctx context.Context, name string) []policyPart {
+	if name != "privacy" {
+		return nil
+	}
+	return []policyPart{{T(ctx, "Accounts"), []string{
+		T(ctx, "An account is optional. It holds your email address, your orders and the addresses you save, until you delete it on its page. There you can also download everything we hold about you."),
+		T(ctx, "To sign in we send a code to your email address. It is good for 10 minutes, and nobody but you can read it."),
+	}}}
+}
+
 // orderWord says in a list how an order ended, or that it has not yet; its page knows more.
 func orderWord(ctx context.Context, o models.Order) string {
 	switch o.Status {
 	case models.OrderPaid:
 		return T(ctx, "paid")
+	case models.OrderDue:
+		return T(ctx, "to be paid in cash")
 	case models.OrderCancelled:
 		return T(ctx, "cancelled")
 	case models.OrderExpired:

@@ -374,9 +374,9 @@ func AccountPage(v AccountView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var21 string
-				templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(addressLabel(ctx, a))
+				templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(addressLabel(a))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/account.templ`, Line: 54, Col: 33}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/account.templ`, Line: 54, Col: 28}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 				if templ_7745c5c3_Err != nil {
@@ -436,9 +436,9 @@ func AccountPage(v AccountView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var25 string
-				templ_7745c5c3_Var25, templ_7745c5c3_Err = templruntime.NewAttributeExpression(T(ctx, "Change %s", addressLabel(ctx, a))).Resolve(ctx)
+				templ_7745c5c3_Var25, templ_7745c5c3_Err = templruntime.NewAttributeExpression(T(ctx, "Change %s", addressLabel(a))).Resolve(ctx)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/account.templ`, Line: 62, Col: 142}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/account.templ`, Line: 62, Col: 137}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ_7745c5c3_Var25)
 				if templ_7745c5c3_Err != nil {
@@ -451,7 +451,7 @@ func AccountPage(v AccountView) templ.Component {
 				var templ_7745c5c3_Var26 string
 				templ_7745c5c3_Var26, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "Change"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/account.templ`, Line: 62, Col: 163}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/account.templ`, Line: 62, Col: 158}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var26))
 				if templ_7745c5c3_Err != nil {
@@ -462,12 +462,12 @@ func AccountPage(v AccountView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if !a.IsDefault {
-					templ_7745c5c3_Err = addressDeed(v.Page, a.ID, "use", T(ctx, "Use first"), T(ctx, "Use %s first", addressLabel(ctx, a))).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = addressDeed(v.Page, a.ID, "use", T(ctx, "Use first"), T(ctx, "Use %s first", addressLabel(a))).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = addressDeed(v.Page, a.ID, "delete", T(ctx, "Delete"), T(ctx, "Delete %s", addressLabel(ctx, a))).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = addressDeed(v.Page, a.ID, "delete", T(ctx, "Delete"), T(ctx, "Delete %s", addressLabel(a))).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1296,7 +1296,7 @@ func savedAddresses(v CheckoutView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			for _, a := range v.Addresses {
-				templ_7745c5c3_Err = savedChoice(id(a.ID), v.Form.Saved, addressLabel(ctx, a), savedAddress(a)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = savedChoice(id(a.ID), v.Form.Saved, addressLabel(a), savedAddress(a)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
