@@ -2,6 +2,7 @@ package views
 
 import (
 	"context"
+	"strings"
 
 	"tiffin/models"
 )
@@ -57,12 +58,16 @@ func addressLabel(a models.Address) string {
 	return a.Line1
 }
 
+// savedAddress is the rest of an address, beside its label.
 func savedAddress(a models.Address) string {
-	text := a.Line1
-	if a.Line2 != "" {
-		text += ", " + a.Line2
+	var parts []string
+	if a.Label != "" {
+		parts = append(parts, a.Line1)
 	}
-	return text + ", " + a.PIN
+	if a.Line2 != "" {
+		parts = append(parts, a.Line2)
+	}
+	return strings.Join(append(parts, a.PIN), ", ")
 }
 
 // accountPolicy is what accounts add to a policy.
