@@ -107,7 +107,7 @@ func (a *App) deleteAccount(c *fiber.Ctx) error {
 	ctx := c.UserContext()
 	if isStale(c) {
 		a.note(c, errStaleForm)
-		_, sentence := explain(errStaleForm)
+		_, sentence := explain(c.UserContext(), errStaleForm)
 		return a.askDelete(c, fiber.StatusForbidden, sentence)
 	}
 	if f.get("confirm") != "1" {

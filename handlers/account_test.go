@@ -247,7 +247,7 @@ func TestSigningInAtCheckout(t *testing.T) {
 	if got := s.rows(); got != "1 orders, 1 items, 1 gateway orders" {
 		t.Error(got)
 	}
-	b.get("/pay/"+token).is(200).one("pay-state")
+	b.get("/pay/" + token).is(200).one("pay-state")
 	home.get("/account").is(200).shows("orders", fmt.Sprintf("Order %d", before.Number))
 	s.books()
 }

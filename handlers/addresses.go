@@ -81,11 +81,11 @@ func (a *App) saveAddress(c *fiber.Ctx) error {
 	}
 	if isStale(c) {
 		a.note(c, errStaleForm)
-		_, sentence := explain(errStaleForm)
+		_, sentence := explain(c.UserContext(), errStaleForm)
 		return a.askPlace(c, fiber.StatusForbidden, fields, map[string]string{"form": sentence})
 	}
 	place, wrong := payments.Checkout{}, map[string]string{}
-	checkAddress(views.CheckoutFields{Line1: fields.Line1, Line2: fields.Line2, PIN: fields.PIN, Directions: fields.Directions}, &place, wrong)
+	checkAddress(ctx, views.CheckoutFields{Line1: fields.Line1, Line2: fields.Line2, PIN: fields.PIN, Directions: fields.Directions}, &place, wrong)
 	label := strings.TrimSpace(fields.Label)
 	if utf8.RuneCountInString(label) > maxLabel {
 		wrong["label"] = views.T(ctx, "A name has at most 40 characters.")
@@ -110,8 +110,12 @@ func (a *App) saveAddress(c *fiber.Ctx) error {
 }
 
 // dropAddress and useAddress act on one saved address.
-func (a *App) dropAddress(c *fiber.Ctx) error { return a.changeAddress(c, a.store.DropAddress, "deleted") }
-func (a *App) useAddress(c *fiber.Ctx) error  { return a.changeAddress(c, a.store.ChooseAddress, "first") }
+func (a *App) dropAddress(c *fiber.Ctx) error {
+	return a.changeAddress(c, a.store.DropAddress, "deleted")
+}
+func (a *App) useAddress(c *fiber.Ctx) error {
+	return a.changeAddress(c, a.store.ChooseAddress, "first")
+}
 
 func (a *App) changeAddress(c *fiber.Ctx, change func(ctx context.Context, customerID, addressID int64) error, done string) error {
 	f, err := readForm(c, field{name: "id", max: 20})
@@ -128,7 +132,7 @@ func (a *App) changeAddress(c *fiber.Ctx, change func(ctx context.Context, custo
 	}
 	if isStale(c) {
 		a.note(c, errStaleForm)
-		_, sentence := explain(errStaleForm)
+		_, sentence := explain(c.UserContext(), errStaleForm)
 		return a.answerAccount(c, fiber.StatusForbidden, session, sentence, "warn")
 	}
 	if err := change(c.UserContext(), *session.CustomerID, addressID); err != nil {

@@ -25,7 +25,7 @@ func (a *App) showFront(c *fiber.Ctx) error {
 		return a.showMenu(c, outlets[0])
 	}
 	view := views.OutletsView{Page: a.plainPage(c)}
-	view.Page.Title = "Order online"
+	view.Page.Title = views.T(c.UserContext(), "Order online")
 	now, err := a.store.Now(c.UserContext())
 	if err != nil {
 		return err

@@ -176,6 +176,9 @@ func (a *App) orderView(c *fiber.Ctx, order models.Order) (views.OrderView, erro
 			return view, err
 		}
 	}
+	if view.Shortages, err = a.shortageViews(c, order); err != nil {
+		return view, err
+	}
 	view.HintedAt, err = a.store.HintedAt(ctx, order.ID)
 	return view, err
 }

@@ -48,6 +48,7 @@ func (a *App) routes() []route {
 		{post, "/orders/:token/cancel", true, a.cancelOrder},
 		{get, "/orders/:token/invoice", false, a.showInvoice},
 		{get, "/orders/:token/papers/:number", false, a.showPaper},
+		{post, "/orders/:token/shortages/:id", true, a.answerShortage},
 		{post, "/orders/:token/again", true, a.orderAgain},
 
 		{get, "/sign-in", false, a.showSignIn},

@@ -101,7 +101,7 @@ func (a *App) sendCode(c *fiber.Ctx) error {
 		return redirect(c, pagesAfter[view.GoesTo])
 	case isStale(c):
 		a.note(c, errStaleForm)
-		_, view.Error = explain(errStaleForm)
+		_, view.Error = explain(c.UserContext(), errStaleForm)
 		return a.askAddress(c, fiber.StatusForbidden, view)
 	case !isEmail(view.Email):
 		view.Error = views.T(ctx, "An email address looks like name@example.com.")
@@ -165,7 +165,7 @@ func (a *App) signInCustomer(c *fiber.Ctx) error {
 		return redirect(c, accountURL)
 	case isStale(c):
 		a.note(c, errStaleForm)
-		_, sentence := explain(errStaleForm)
+		_, sentence := explain(c.UserContext(), errStaleForm)
 		return a.askCode(c, fiber.StatusForbidden, session, sentence)
 	}
 	typed := strings.NewReplacer(" ", "", "-", "").Replace(f.get("code"))
@@ -191,7 +191,7 @@ func (a *App) signInCustomer(c *fiber.Ctx) error {
 	case errors.Is(err, models.ErrTooManyTries):
 		a.note(c, err)
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int(triesPause/time.Second)))
-		_, sentence := explain(err)
+		_, sentence := explain(ctx, err)
 		return a.askCode(c, fiber.StatusTooManyRequests, session, sentence)
 	}
 	return err

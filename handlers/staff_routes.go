@@ -36,6 +36,8 @@ func (a *App) staffTable() []staffRoute {
 		{post, "/staff/orders/:id/late", true, nil, a.runLate},
 		{get, "/staff/orders/:id/cancel", false, mayRefund, a.showCancel},
 		{post, "/staff/orders/:id/cancel", true, mayRefund, a.cancelByStaff},
+		{get, "/staff/orders/:id/shortage", false, nil, a.showShortage},
+		{post, "/staff/orders/:id/shortage", true, nil, a.reportShortage},
 		{post, "/staff/orders/:id/cash", true, nil, a.takeCash},
 		{post, "/staff/orders/:id/refunds/:refund/given", true, mayRefund, a.giveCashBack},
 		{get, "/staff/orders/:id/papers/:number", false, nil, a.showStaffPaper},

@@ -61,10 +61,11 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 		return mail.Message{}, err
 	}
 	view := views.MailView{Outlet: outlet, Order: order, OrderURL: letters.PublicURL + "/orders/" + order.Token}
+	ctx = views.WithLanguage(ctx, order.Language)
 	var text views.Letter
 	switch letter.Kind {
 	case models.LetterConfirmation:
-		text, err = views.ConfirmationMail(view)
+		text, err = views.ConfirmationMail(ctx, view)
 	case models.LetterRefundRequested, models.LetterRefundProcessed:
 		var refund models.Refund
 		if refund, err = store.FindRefund(ctx, letter.Ref); err != nil {
@@ -78,7 +79,18 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 		if share, kept := shares[refund.ID]; kept {
 			view.Share = &share
 		}
-		text, err = views.RefundMail(view)
+		text, err = views.RefundMail(ctx, view)
+	case models.LetterShortage:
+		var shortage models.Shortage
+		var id int64
+		if id, err = strconv.ParseInt(letter.Ref, 10, 64); err == nil {
+			shortage, err = store.FindShortage(ctx, id)
+		}
+		if err != nil {
+			break
+		}
+		view.Shortage = &shortage
+		text, err = views.ShortageMail(ctx, view)
 	default:
 		err = fmt.Errorf("no text for letters of kind %q", letter.Kind)
 	}

@@ -88,7 +88,8 @@ func (s *Store) AcceptCash(ctx context.Context, o *Order, seats int) error {
 }
 
 // TakeCash notes that a staff member of its outlet has taken the money of a due order: all of it, as much as was shown to them. The order is
-// paid from then on by a kept payment, the sale is booked, and its receipt issued, or, if the food went out before, its invoice.
+// paid from then on by a kept payment, the sale is booked, and its receipt issued, or, if the food went out before, its invoice; what
+// shortages owe of it is asked to be given back.
 // Errors: ErrNotFound, ErrBadMove when it is not due any more or costs something else. Safe to repeat: the second time it is ErrBadMove.
 func (s *Store) TakeCash(ctx context.Context, orderID int64, shown Paise, by Staff) (o Order, err error) {
 	err = s.InTx(ctx, func(tx *Store) error {
@@ -121,10 +122,14 @@ func (s *Store) TakeCash(ctx context.Context, orderID int64, shown Paise, by Sta
 		if err := tx.Audit(ctx, StaffActor(by.ID), "take_cash", &o.ID, fmt.Sprintf("%d paise", p.AmountPaise)); err != nil {
 			return err
 		}
+		cause := "paid"
 		if ticket.HandedOverAt != nil {
-			return tx.issuePaper(ctx, o.ID, "handed_over", nil)
+			cause = "handed_over"
 		}
-		return tx.issuePaper(ctx, o.ID, "paid", nil)
+		if err := tx.issuePaper(ctx, o.ID, cause, nil); err != nil {
+			return err
+		}
+		return tx.giveShortsOf(ctx, o, "normal")
 	})
 	return o, err
 }

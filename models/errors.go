@@ -31,6 +31,7 @@ var (
 	ErrSignedOut      = errors.New("the session has ended")
 	ErrNotOurs        = errors.New("not one of our payments") // the gateway knows it, this shop does not
 	ErrOtherMode      = errors.New("orders of the other key mode are in this database")
+	ErrAsking         = errors.New("the customer is being asked")
 	ErrEmptyCart      = errors.New("the cart is empty")
 	ErrTooMuch        = errors.New("more than is left to give back")
 	ErrTooSmall       = errors.New("below the least a gateway takes or gives back")
@@ -48,13 +49,26 @@ type ErrSoldOut struct {
 
 func (e *ErrSoldOut) Error() string { return fmt.Sprintf("%s is sold out", e.Name) }
 
-// ErrChoice says that the options picked do not fit the dish's groups (too few, too many, foreign). Its text is meant for people.
+// ErrChoice says that the options picked do not fit the dish. views.ChoiceText puts it into words.
 type ErrChoice struct {
-	ItemID int64
-	Text   string
+	ItemID      int64
+	Dish        string
+	Why         string // one of Choice…
+	Group       string // ChoiceCount: from which
+	Least, Most int    // ChoiceCount: so many have to be chosen
+	Option      string // ChoiceFiltered: the choice that the filter leaves out; empty: the dish
 }
 
-func (e *ErrChoice) Error() string { return e.Text }
+// What can be wrong with a choice.
+const (
+	ChoiceCount    = "count"    // too few or too many of a group
+	ChoiceForeign  = "foreign"  // not one of this dish's
+	ChoiceFiltered = "filtered" // left out by the visitor's filter
+)
+
+func (e *ErrChoice) Error() string {
+	return fmt.Sprintf("a choice of %s does not fit: %s", e.Dish, e.Why)
+}
 
 // ErrDelivery says why an address or a bill cannot be delivered to.
 type ErrDelivery struct {
@@ -100,6 +114,12 @@ func isCheck(err error) bool {
 func isConstraint(err error, name string) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.ConstraintName == name
+}
+
+// isForeignKey reports whether err names a row that is not there.
+func isForeignKey(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "23503"
 }
 
 // isBadValue reports whether err is a rule of the database that a value breaks: a CHECK, a foreign key, or a value out of its type's range.

@@ -27,6 +27,7 @@ type Fulfilment struct {
 type Ticket struct {
 	Fulfilment Fulfilment
 	Order      Order // with Items
+	Shortages  []Shortage
 }
 
 // EnsureFulfilment writes the ticket of a paid or due order. It is promised for the end of the window that was chosen; "as soon as possible" counts
@@ -67,7 +68,8 @@ func FulfilmentBack(status string) string {
 }
 
 // MoveFulfilment takes a ticket from one state to the next or one back, for a staff member of its outlet. It changes nothing and says
-// ErrBadMove, with the ticket as it is now, when somebody else was first. Errors besides: ErrNotFound.
+// ErrBadMove, with the ticket as it is now, when somebody else was first. Errors besides: ErrNotFound, ErrAsking (not handed over while its customer
+// is asked about a shortage).
 func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to string, by Staff) (f Fulfilment, err error) {
 	err = s.InTx(ctx, func(tx *Store) error {
 		if err := tx.Act(ctx, StaffActor(by.ID)); err != nil {
@@ -80,6 +82,13 @@ func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to stri
 				return err
 			}
 			isInvoiced = o.Status != OrderDue // what goes out unpaid is invoiced when its money is taken
+			var asking bool
+			if err := tx.one(ctx, &asking, `SELECT EXISTS (SELECT 1 FROM shortages WHERE order_id = ? AND answer IS NULL)`, orderID); err != nil {
+				return err
+			}
+			if asking {
+				return fmt.Errorf("ticket %d: %w", orderID, ErrAsking)
+			}
 		}
 		allowed := false
 		for _, next := range ticketMoves[from] {
@@ -199,6 +208,10 @@ func (s *Store) ListTickets(ctx context.Context, outletID *int64) ([]Ticket, err
 	if err := s.fillItems(ctx, orders); err != nil {
 		return nil, err
 	}
+	shortages, err := s.ListShortages(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
 	byID := map[int64]Order{}
 	for _, o := range orders {
 		byID[o.ID] = o
@@ -206,6 +219,11 @@ func (s *Store) ListTickets(ctx context.Context, outletID *int64) ([]Ticket, err
 	tickets := make([]Ticket, len(rows))
 	for i, f := range rows {
 		tickets[i] = Ticket{Fulfilment: f, Order: byID[f.OrderID]}
+		for _, sh := range shortages {
+			if sh.OrderID == f.OrderID {
+				tickets[i].Shortages = append(tickets[i].Shortages, sh)
+			}
+		}
 	}
 	return tickets, nil
 }

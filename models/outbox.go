@@ -13,6 +13,7 @@ const (
 	LetterRefundRequested = "refund_requested" // ref: the refund's id
 	LetterRefundProcessed = "refund_processed"
 	LetterSignInCode      = "sign_in_code" // ref: the code's id; belongs to no order
+	LetterShortage        = "shortage"     // ref: the shortage's id
 )
 
 // Letter is one message to a customer that goes out once. The row is the authority; its job only does the sending.

@@ -54,6 +54,11 @@ func samplePages() map[string]templ.Component {
 		"cart":                  CartPage(sampleCartView("cart")),
 		"cart_empty":            CartPage(emptyCart),
 		"checkout":              CheckoutPage(sampleCheckoutView()),
+		"checkout_cash":         CheckoutPage(sampleCashCheckout()),
+		"order_shortage":        OrderPage(sampleOrderView(withShortages)),
+		"order_due":             OrderPage(sampleOrderView(dueAnd)),
+		"staff_shortage":        StaffShortagePage(sampleStaffShortage()),
+		"staff_due":             StaffOrderPage(sampleStaffDue()),
 		"checkout_extras":       CheckoutPage(sampleExtrasView()),
 		"checkout_empty":        CheckoutPage(emptyCheckout),
 		"checkout_refused":      CheckoutPage(refused),
@@ -208,7 +213,7 @@ func sampleFragments() map[string]templ.Component {
 		"menu_results":    MenuResults(MenuView{Page: samplePage("Menu"), Menu: sampleFound("paneer"), Query: "paneer", Diet: models.Diet{Veg: true}}),
 		"dish_sheet":      DishSheet(sheet),
 		"dish_error":      DishError("Butter Chicken: choose 1 from Size."),
-		"cart_update":     CartUpdate(CartUpdateView{Cart: sampleCartView(""), Item: sampleItem("biryani"), Reason: "Only 4 left"}),
+		"cart_update":     CartUpdate(CartUpdateView{Cart: sampleCartView(""), Item: sampleItem("biryani"), Reason: "Only 4 left."}),
 		"checkout_form":   CheckoutForm(sampleCheckoutView()),
 		"checkout_update": CheckoutUpdate(sampleCheckoutView()),
 		"order_status":    OrderStatus(sampleOrderView(paidAnd(models.TicketAccepted))),
@@ -297,7 +302,7 @@ var hashInName = regexp.MustCompile(`\.[0-9a-f]{12}\.`)
 // TestPagesAreAsBefore compares one whole page of each kind with testdata; run with -update after a change that was meant.
 func TestPagesAreAsBefore(t *testing.T) {
 	pages := samplePages()
-	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "board", "staff_order", "staff_cancel", "staff_refund", "staff_review", "staff_attention", "staff_timeline", "staff_audit", "error"} {
+	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "order_shortage", "order_due", "checkout_cash", "staff_shortage", "staff_due", "board", "staff_order", "staff_cancel", "staff_refund", "staff_review", "staff_attention", "staff_timeline", "staff_audit", "error"} {
 		t.Run(name, func(t *testing.T) {
 			c, known := pages[name]
 			if !known {
