@@ -18,8 +18,12 @@ func signedIn(title string) Page {
 }
 
 func sampleAddresses() []models.Address {
-	return []models.Address{{ID: 11, Label: "Home", Line1: "Flat 302, Lake View", Line2: "100 Feet Road", PIN: "560038", IsDefault: true}, {ID: 12, Line1: "Tower 4", Line2: "Residency Road", PIN: "560025"}}
+	return []models.Address{{ID: 11, Label: "Home", Line1: "Flat 302, Lake View", Line2: "100 Feet Road, Indiranagar", PIN: "560038", IsDefault: true}, {ID: 12, Line1: "Tower 4", Line2: "Residency Road", PIN: "560025"}}
 }
+
+// accountData are what people wrote themselves, and sentences that handlers wrote.
+var accountData = []string{"ananya@example.in", "Home", "Tower 4", "Residency Road", "House", "Row", "Change an address", "The address is saved.",
+	"Please tick the box if you want your account to be deleted.", "An email address looks like name@example.com.", "This code is not good any more. Please ask for another.", "Please tell us the street or area."}
 
 // accountPages are the pages of accounts.
 func accountPages() map[string]templ.Component {
