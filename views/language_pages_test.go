@@ -117,6 +117,7 @@ func sampleData() []string {
 		"Butter Chicken: choose 1 from Size.", "Only 4 left.", "We could not find that page.", "The bank is not available.", "A mobile number has 10 digits, such as 98450 12345.",
 		"A PIN code has 6 digits, such as 560038.", "An earlier order of this number is not paid yet. Please pay this one online, or pay the other first."} // sentences that handlers, staff or banks wrote
 	data = append(data, careData...)
+	data = append(data, accountData...)
 	outlet := func(o models.Outlet) {
 		data = append(data, o.Name, o.Tagline, o.LegalName, o.Address, o.PIN, o.Email, o.GrievanceName, o.GrievanceContact, o.GSTIN, o.FSSAI)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -83,6 +84,7 @@ func samplePages() map[string]templ.Component {
 		"staff_outlet":          StaffOutletPage(sampleStaffOutletView()),
 		"error":                 ErrorPage(ErrorView{Page: samplePage("Not here"), Status: 404, Sentence: "We could not find that page.", RequestID: "7c1f"}),
 	}
+	maps.Copy(pages, accountPages())
 	for _, state := range []string{PayPreparing, PayReady, PayClosed, PayFailed, PayUnavailable} {
 		v := samplePayView(state)
 		v.Reason = "Your bank declined the payment."
