@@ -44,6 +44,7 @@ var answers = []struct {
 	{models.ErrBillChanged, 409, "The bill changed. Please look at it again before you pay."},
 	{models.ErrPreparing, 409, "We are still preparing the payment. Please try again in a moment."},
 	{models.ErrTooLate, 409, "It is too late for that: the kitchen has begun. Please call us."},
+	{models.ErrEdited, 409, "Somebody else has changed this meanwhile. Nothing was changed; please look at it again."},
 	{models.ErrBadMove, 409, "That is not possible any more: the order has moved on meanwhile."},
 	{models.ErrClosed, 409, "We are not taking orders now. Your cart keeps what you chose."},
 	{models.ErrTimeGone, 409, "That time has just been taken. Please choose another."},
