@@ -32,7 +32,7 @@ type room struct {
 var house = map[string]room{
 	// What ships.
 	"cmd/web": {
-		ours:    "handlers jobs payments models razorpay mail live migrations static",
+		ours:    "handlers jobs payments models razorpay mail push live migrations static",
 		outside: "github.com/prometheus/client_golang",
 		never: map[string]string{
 			"views": "main wires and decides nothing, so it has nothing to show",
@@ -53,7 +53,7 @@ var house = map[string]room{
 		},
 	},
 	"jobs": {
-		ours:    "views payments models mail",
+		ours:    "views payments models mail push",
 		outside: "github.com/riverqueue/river riverqueue.com/riverui github.com/a-h/templ",
 		never: map[string]string{
 			"handlers": "the clock has no request to answer",
@@ -112,6 +112,13 @@ var house = map[string]room{
 	"mail": {
 		outside: "github.com/wneessen/go-mail",
 		never:   map[string]string{"log/slog": "a log may not hold names or codes, and letters are full of both"},
+	},
+	"push": {
+		outside: "github.com/SherClockHolmes/webpush-go",
+		never: map[string]string{
+			"models":   "it sends what it is given to whom it is told, and knows no order",
+			"log/slog": "whoever reads an endpoint knows a browser",
+		},
 	},
 	"live": {
 		outside: "github.com/jackc/pgx/v5",

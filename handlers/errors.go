@@ -54,6 +54,7 @@ var answers = []struct {
 	{models.ErrTooSmall, 409, "The least that can be paid online is ₹1. Please add something to your order."},
 	{models.ErrAmountMismatch, 409, "The amount paid does not match the bill. We are looking into it."},
 	{payments.ErrTooLarge, 413, "That was too large. Nothing was changed."},
+	{models.ErrTooManyBrowsers, 429, "Enough devices hear about this order already. Please stop one of them first."},
 	{models.ErrTooManyTries, 429, "Too many tries. Please wait a quarter of an hour."},
 	{payments.ErrNoGateway, 503, "The payment service does not answer at the moment. Nothing was charged and your order is saved."},
 	{payments.ErrUnconfirmed, 202, "We are confirming your payment. Please do not pay again."},

@@ -13,14 +13,15 @@ import (
 	"tiffin/payments"
 )
 
-// purge takes away what is past its keeping time: people out of the bodies of events, then the events, sessions, login tries. Money rows
+// purge takes away what is past its keeping time: people out of the bodies of events, then the events, sessions, login tries, browsers that were told of orders. Money rows
 // are never among it.
 func purge(ctx context.Context, store *models.Store, cashier *payments.Cashier) (int, error) {
 	stripped, stripErr := cashier.StripEvents(ctx)
 	events, err := store.PurgeEvents(ctx)
 	sessions, sessionsErr := store.PurgeSessions(ctx)
 	tries, triesErr := store.PurgeLoginAttempts(ctx)
-	return stripped + int(events+sessions+tries), errors.Join(stripErr, err, sessionsErr, triesErr)
+	browsers, browsersErr := store.PurgeSubscriptions(ctx)
+	return stripped + int(events+sessions+tries+browsers), errors.Join(stripErr, err, sessionsErr, triesErr, browsersErr)
 }
 
 // checkInvariants puts every broken promise before a person, once while it is open, and takes those off the list that are kept again.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tiffin/payments"
+	"tiffin/push"
 	"tiffin/razorpay"
 )
 
@@ -26,6 +27,7 @@ type Config struct {
 	CheckoutURL string   // RAZORPAY_CHECKOUT_URL, Razorpay's own if unset
 	Proxies     []string // TRUSTED_PROXIES, separated by commas: addresses or networks whose X-Forwarded-For names the visitor
 	Payments    payments.Settings
+	Push        push.Testing // of a test only: the environment cannot say it
 }
 
 // String shows the configuration without its secrets.
