@@ -138,6 +138,9 @@ var house = map[string]room{
 	},
 
 	// What never ships.
+	"push/standin": {
+		never: map[string]string{"push": "an understudy that shared the sender's code would share its mistakes"},
+	},
 	"razorpay/standin": {
 		ours:  "razorpay",
 		never: map[string]string{"models": "an understudy that peeked at our rows would prove nothing"},
@@ -165,7 +168,7 @@ var house = map[string]room{
 
 // What tests may import besides, in every room and in one.
 const (
-	testsOurs    = "devdb razorpay razorpay/standin"
+	testsOurs    = "devdb razorpay razorpay/standin push push/standin"
 	testsOutside = "pgregory.net/rapid golang.org/x/net/html github.com/jackc/pgx/v5"
 )
 
@@ -175,7 +178,7 @@ var testsIn = map[string]room{
 }
 
 // neverShipped must not be reached from what ships, in no way: their whole point is to be wrong on demand, or to delete data.
-var neverShipped = []string{"devdb", "razorpay/standin", "cmd/dev", "cmd/dev/torture"}
+var neverShipped = []string{"devdb", "razorpay/standin", "push/standin", "cmd/dev", "cmd/dev/torture"}
 
 func TestArrows(t *testing.T) {
 	for _, wrong := range check(t, os.DirFS(".")) {
