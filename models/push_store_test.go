@@ -130,7 +130,7 @@ func TestPushesAreWrittenWithTheirStep(t *testing.T) {
 		}
 	}
 	if got := count(); got != "1 1" {
-		t.Error(got)
+		t.Errorf("a step told twice: %s", got)
 	}
 }
 
