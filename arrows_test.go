@@ -93,7 +93,7 @@ var house = map[string]room{
 	},
 	"views": {
 		ours:    "models static",
-		outside: "github.com/a-h/templ",
+		outside: "github.com/a-h/templ golang.org/x/text",
 		never: map[string]string{
 			"payments":           "a page shows what it is given and asks nobody anything",
 			"net/http":           "a page shows what it is given and asks nobody anything",

@@ -134,7 +134,7 @@ func offeredWay(outlet models.Outlet, chosen string) string {
 
 var checkoutFields = []field{{name: "phone", max: 100}, {name: "name", max: 1000}, {name: "email", max: 1000}, {name: "way", max: 8},
 	{name: "line1", max: 1000}, {name: "line2", max: 1000}, {name: "pin", max: 40}, {name: "directions", max: 2000}, {name: "note", max: 8000, text: true},
-	{name: "coupon", max: 100}, {name: "tip", max: 8}, {name: "tip_other", max: 20}, {name: "gstin", max: 100}, {name: "buyer_name", max: 1000}, {name: "place", max: 40},
+	{name: "coupon", max: 100}, {name: "tip", max: 8}, {name: "tip_other", max: 20}, {name: "gstin", max: 100}, {name: "buyer_name", max: 1000}, {name: "pays", max: 8}, {name: "place", max: 40},
 	{name: "time", max: 12}, {name: "soonest_by", max: 12}, {name: "checkout_key", max: 36}, {name: "review", max: 64}}
 
 // placeOrder is Pay: it checks the fields, makes or finds the one order of this checkout and goes on to its payment.
@@ -144,7 +144,7 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 		return err
 	}
 	fields := typedFields(f)
-	if fields.Way != "" && !isWay(fields.Way) || fields.Time != "" && chosenTime(fields.Time) == nil {
+	if fields.Pays != "" && fields.Pays != "cash" && fields.Pays != "razorpay" || fields.Way != "" && !isWay(fields.Way) || fields.Time != "" && chosenTime(fields.Time) == nil {
 		return errBadForm
 	}
 	if isStale(c) {
@@ -163,6 +163,7 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 	if len(wrong) > 0 {
 		return a.askAgain(c, session, fields, fiber.StatusUnprocessableEntity, wrong, "")
 	}
+	in.Cash = fields.Pays == "cash"
 	in.At, in.SoonestBy = chosenTime(fields.Time), chosenTime(f.get("soonest_by"))
 	in.Session, in.CheckoutKey, in.Review = session, f.get("checkout_key"), f.get("review")
 	cart, err := a.store.FindCart(c.UserContext(), session)
@@ -197,7 +198,7 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 func typedFields(f form) views.CheckoutFields {
 	return views.CheckoutFields{Phone: f.get("phone"), Name: f.get("name"), Email: f.get("email"), Way: f.get("way"), Line1: f.get("line1"),
 		Line2: f.get("line2"), PIN: f.get("pin"), Directions: f.get("directions"), Note: strings.ReplaceAll(f.get("note"), "\r\n", "\n"),
-		Coupon: f.get("coupon"), Tip: f.get("tip"), TipOther: f.get("tip_other"), GSTIN: f.get("gstin"), BuyerName: f.get("buyer_name"), Time: f.get("time")}
+		Coupon: f.get("coupon"), Tip: f.get("tip"), TipOther: f.get("tip_other"), GSTIN: f.get("gstin"), BuyerName: f.get("buyer_name"), Time: f.get("time"), Pays: f.get("pays")}
 }
 
 // changeExtras is Apply, and another tip: it writes coupon and tip into the cart and shows the bill with them. What was typed elsewhere is
@@ -312,6 +313,7 @@ func (a *App) checkWay(c *fiber.Ctx, cart models.Cart, way string) error {
 // refuseOrder answers a Pay that placed nothing with the review as it is now.
 func (a *App) refuseOrder(c *fiber.Ctx, in payments.Checkout, fields views.CheckoutFields, cause error) error {
 	var delivery *models.ErrDelivery
+	var cash *models.ErrCash
 	var coupon *models.ErrCoupon
 	switch {
 	case errors.As(cause, &coupon): // somebody was first: the bill is another one
@@ -336,6 +338,9 @@ func (a *App) refuseOrder(c *fiber.Ctx, in payments.Checkout, fields views.Check
 		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, nil, "time")
 	case errors.As(cause, &delivery) && delivery.Why == "far":
 		return a.askAgain(c, in.Session, fields, fiber.StatusUnprocessableEntity, map[string]string{"pin": "We do not deliver to this PIN code."}, "")
+	case errors.As(cause, &cash):
+		a.note(c, cause)
+		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, map[string]string{"pays": views.CashText(c.UserContext(), cash)}, "")
 	case errors.As(cause, &delivery):
 		return a.askAgain(c, in.Session, fields, fiber.StatusUnprocessableEntity, nil, "")
 	case models.IsCustomerProblem(cause): // the page shows each of these

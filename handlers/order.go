@@ -84,7 +84,10 @@ func isOver(ctx context.Context, store *models.Store, orderID int64) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	if order.Status == models.OrderPaid || order.Status == models.OrderDue {
+	if order.Status == models.OrderDue {
+		return false, nil
+	}
+	if order.Status == models.OrderPaid {
 		ticket, err := store.FindFulfilment(ctx, orderID)
 		if errors.Is(err, models.ErrNotFound) {
 			return false, nil
@@ -172,6 +175,9 @@ func (a *App) orderView(c *fiber.Ctx, order models.Order) (views.OrderView, erro
 		if view.Shares, err = a.store.ListShares(ctx, order.ID); err != nil {
 			return view, err
 		}
+	}
+	if view.Shortages, err = a.shortageViews(c, order); err != nil {
+		return view, err
 	}
 	view.HintedAt, err = a.store.HintedAt(ctx, order.ID)
 	return view, err

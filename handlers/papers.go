@@ -113,6 +113,9 @@ func (a *App) showTicketPrint(c *fiber.Ctx) error {
 	if view.Ticket, err = a.store.FindFulfilment(c.UserContext(), order.ID); err != nil {
 		return err
 	}
+	if view.Shortages, err = a.store.ListShortages(c.UserContext(), order.ID); err != nil {
+		return err
+	}
 	if view.Page, err = a.orderPage(c, order); err != nil {
 		return err
 	}

@@ -154,17 +154,24 @@ func (a *App) showStaffOutlet(c *fiber.Ctx) error {
 		return err
 	}
 	notice := map[string]string{"saved": "Saved. Every page says it from now on."}[c.Query("done")]
-	form := models.Contacts{LegalName: outlet.LegalName, Address: outlet.Address, PIN: outlet.PIN, Phone: outlet.Phone, Email: outlet.Email, FSSAI: outlet.FSSAI, GSTIN: outlet.GSTIN,
+	return a.answerOutlet(c, fiber.StatusOK, outlet, contactsOf(outlet), nil, notice)
+}
+
+func contactsOf(outlet models.Outlet) models.Contacts {
+	return models.Contacts{LegalName: outlet.LegalName, Address: outlet.Address, PIN: outlet.PIN, Phone: outlet.Phone, Email: outlet.Email, FSSAI: outlet.FSSAI, GSTIN: outlet.GSTIN,
 		GrievanceName: outlet.GrievanceName, GrievanceContact: outlet.GrievanceContact}
-	return a.answerOutlet(c, fiber.StatusOK, outlet, form, nil, notice)
 }
 
 func (a *App) answerOutlet(c *fiber.Ctx, status int, outlet models.Outlet, form models.Contacts, wrong map[string]string, notice string) error {
+	return a.answerShop(c, status, outlet, form, cashFields(outlet), wrong, notice)
+}
+
+func (a *App) answerShop(c *fiber.Ctx, status int, outlet models.Outlet, form models.Contacts, cash views.CashFields, wrong map[string]string, notice string) error {
 	page, err := a.page(c, "", outlet)
 	if err != nil {
 		return err
 	}
-	return a.render(c, status, views.StaffOutletPage(views.StaffOutletView{Page: page, Staff: shiftOf(c).member, Form: form, Errors: wrong, Notice: notice, Missing: outlet.Missing()}))
+	return a.render(c, status, views.StaffOutletPage(views.StaffOutletView{Page: page, Staff: shiftOf(c).member, Form: form, Cash: cash, Errors: wrong, Notice: notice, Missing: outlet.Missing()}))
 }
 
 // saveOutlet writes what customers are told about an outlet. What cannot be right, or would be taken away in live mode, changes nothing.

@@ -50,6 +50,7 @@ func (a *App) routes() []route {
 		{post, "/orders/:token/push/stop", true, a.unsubscribe},
 		{get, "/orders/:token/invoice", false, a.showInvoice},
 		{get, "/orders/:token/papers/:number", false, a.showPaper},
+		{post, "/orders/:token/shortages/:id", true, a.answerShortage},
 		{post, "/orders/:token/again", true, a.orderAgain},
 
 		{get, "/photos/:name", false, a.servePhoto},

@@ -124,12 +124,15 @@ func (a *App) moveTicket(c *fiber.Ctx) error {
 		return a.answerBoard(c, fiber.StatusConflict, staleNotice, nil)
 	}
 	_, err = a.store.MoveFulfilment(c.UserContext(), orderID, from, to, shiftOf(c).member)
-	if err != nil && !errors.Is(err, models.ErrBadMove) {
+	if err != nil && !errors.Is(err, models.ErrBadMove) && !errors.Is(err, models.ErrAsking) {
 		return err
 	}
 	order, findErr := a.staffOrder(c, orderID)
 	if findErr != nil {
 		return findErr
+	}
+	if errors.Is(err, models.ErrAsking) {
+		return a.answerBoard(c, fiber.StatusConflict, fmt.Sprintf("Order %d: its customer is being asked about a dish that ran out. Nothing was changed.", order.Number), nil)
 	}
 	if err != nil {
 		sentence, err := a.meanwhile(c.UserContext(), order)

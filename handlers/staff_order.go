@@ -80,6 +80,9 @@ func (a *App) answerOrder(c *fiber.Ctx, status int, order models.Order, notice s
 	if view.Shares, err = a.store.ListShares(ctx, order.ID); err != nil {
 		return err
 	}
+	if view.Shortages, err = a.store.ListShortages(ctx, order.ID); err != nil {
+		return err
+	}
 	if view.Waiting, err = a.failedRefunds(c, view.Staff); err != nil {
 		return err
 	}

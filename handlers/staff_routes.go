@@ -36,6 +36,10 @@ func (a *App) staffTable() []staffRoute {
 		{post, "/staff/orders/:id/late", true, nil, a.runLate},
 		{get, "/staff/orders/:id/cancel", false, mayRefund, a.showCancel},
 		{post, "/staff/orders/:id/cancel", true, mayRefund, a.cancelByStaff},
+		{get, "/staff/orders/:id/shortage", false, nil, a.showShortage},
+		{post, "/staff/orders/:id/shortage", true, nil, a.reportShortage},
+		{post, "/staff/orders/:id/cash", true, nil, a.takeCash},
+		{post, "/staff/orders/:id/refunds/:refund/given", true, mayRefund, a.giveCashBack},
 		{get, "/staff/orders/:id/papers/:number", false, nil, a.showStaffPaper},
 		{post, "/staff/orders/:id/ticket", true, nil, a.printTicket},
 		{get, "/staff/orders/:id/ticket/:nth", false, nil, a.showTicketPrint},
@@ -54,6 +58,7 @@ func (a *App) staffTable() []staffRoute {
 
 		{get, "/staff/outlet", false, mayRefund, a.showStaffOutlet},
 		{post, "/staff/outlet", true, mayRefund, a.saveOutlet},
+		{post, "/staff/outlet/cash", true, mayRefund, a.saveCash},
 
 		{get, auditURL, false, mayRefund, a.showAudit},
 		{get, "/staff/attention", false, nil, a.showAttention},

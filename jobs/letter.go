@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"tiffin/mail"
@@ -69,6 +70,17 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 			view.Share = &share
 		}
 		text, err = views.RefundMail(view)
+	case models.LetterShortage:
+		var shortage models.Shortage
+		var id int64
+		if id, err = strconv.ParseInt(letter.Ref, 10, 64); err == nil {
+			shortage, err = store.FindShortage(ctx, id)
+		}
+		if err != nil {
+			break
+		}
+		view.Shortage = &shortage
+		text, err = views.ShortageMail(view)
 	default:
 		err = fmt.Errorf("no text for letters of kind %q", letter.Kind)
 	}

@@ -14,6 +14,7 @@ func timetable() []*river.PeriodicJob {
 	return []*river.PeriodicJob{
 		every[models.SweepRefundsArgs](5 * time.Second),
 		every[models.ResolveClaimsArgs](10 * time.Second), // a claim whose process died blocks its customer until then
+		every[models.SettleShortagesArgs](10 * time.Second),
 		every[models.ReconcileArgs](time.Minute),
 		every[models.SweepEventsArgs](time.Minute),
 		every[models.SweepLettersArgs](time.Minute),

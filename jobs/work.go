@@ -71,6 +71,7 @@ func New(store *models.Store, cashier *payments.Cashier, letters Letters, log *s
 		addSweep[models.ResolveClaimsArgs](workers, cashier.ResolveClaims),
 		addSweep[models.SweepRefundsArgs](workers, cashier.SweepRefunds),
 		addSweep[models.SweepEventsArgs](workers, cashier.SweepEvents),
+		addSweep[models.SettleShortagesArgs](workers, cashier.SettleShortages),
 		addSweep[models.ReconcileAccountArgs](workers, func(ctx context.Context) (int, error) { return cashier.ReconcileAccount(ctx, payments.AccountHours) }),
 		addSweep[models.ReconcileWeekArgs](workers, func(ctx context.Context) (int, error) { return cashier.ReconcileAccount(ctx, payments.AccountDays) }),
 		addSweep[models.SweepLettersArgs](workers, func(ctx context.Context) (int, error) { return sweepLetters(ctx, store, letters, log) }),

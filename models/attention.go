@@ -27,13 +27,14 @@ const (
 	TaskBadSignature   = "bad_signature"   // the webhook secret here and at the gateway may differ
 	TaskLowBalance     = "low_balance"     // refunds wait for money at the gateway
 	TaskOverdue        = "overdue"         // an order's money should be at rest by now and is not
+	TaskCashBack       = "cash_back"       // give cash back to the customer
 	TaskIncomplete     = "incomplete"      // customers are not told all they have to be
 	TaskBroken         = "broken"          // a promise the rows do not keep: look at the order at once
 )
 
 // TaskKinds are all of them, so that whoever counts can say none of a kind.
 var TaskKinds = []string{TaskAmountMismatch, TaskSecondPayment, TaskRefundFailed, TaskRefundOutside, TaskDeadEvent, TaskDeadJob, TaskEventReplaced, TaskUnmapped, TaskClaimRejected,
-	TaskStaleClaim, TaskDispute, TaskDisputeLost, TaskSilence, TaskBadSignature, TaskLowBalance, TaskOverdue, TaskIncomplete, TaskBroken}
+	TaskStaleClaim, TaskDispute, TaskDisputeLost, TaskSilence, TaskBadSignature, TaskLowBalance, TaskCashBack, TaskOverdue, TaskIncomplete, TaskBroken}
 
 // Task is one entry of the attention list, normally empty. What it is about is read with it, as it is now.
 type Task struct {
@@ -62,7 +63,7 @@ func (s *Store) WatchDeadlines(ctx context.Context) (late int, err error) {
 	err = s.InTx(ctx, func(tx *Store) error {
 		if err := tx.exec(ctx, `INSERT INTO staff_tasks (kind, ref, order_id, detail)
 			SELECT 'overdue', o.id::text, o.id, CASE o.next_action WHEN 'ask_gateway' THEN 'The order is neither paid nor ended' WHEN 'send_refund' THEN 'A refund is not accepted by Razorpay'
-				WHEN 'refund_settles' THEN 'A refund has not reached the customer''s bank' ELSE 'A failed refund waits for a person' END
+				WHEN 'refund_settles' THEN 'A refund has not reached the customer''s bank' WHEN 'take_cash' THEN 'The cash for it was not taken' ELSE 'A refund waits for a person' END
 			FROM orders o WHERE o.resolve_by < shop_now() AND NOT EXISTS (SELECT 1 FROM staff_tasks t WHERE t.kind = 'overdue' AND t.order_id = o.id AND (t.closed_at IS NULL OR t.opened_at >= o.resolve_by))
 			ON CONFLICT (kind, ref) WHERE closed_at IS NULL DO NOTHING`).Error; err != nil {
 			return err
@@ -82,7 +83,7 @@ const taskColumns = `t.id, t.kind, t.ref, t.order_id, t.detail, t.opened_at, o.n
 		CASE t.kind WHEN 'low_balance' THEN (SELECT sum(r.amount_paise)::bigint FROM refunds r WHERE ` + lowBalance + `) END) AS amount_paise,
 		COALESCE(d.respond_by, u.hold_until) AS due_at, CASE t.kind WHEN 'silent_webhooks' THEN (SELECT max(received_at) FROM webhook_events) END AS since_at, COALESCE(r.last_error, '') AS why
 	FROM staff_tasks t LEFT JOIN orders o ON o.id = t.order_id
-		LEFT JOIN refunds r ON t.kind IN ('refund_failed', 'refund_outside') AND r.id::text = t.ref
+		LEFT JOIN refunds r ON t.kind IN ('refund_failed', 'refund_outside', 'cash_back') AND r.id::text = t.ref
 		LEFT JOIN payments p ON t.kind IN ('amount_mismatch', 'second_payment', 'unmapped_money') AND p.razorpay_payment_id = t.ref
 		LEFT JOIN refunds u ON t.kind = 'unmapped_money' AND u.payment_id = p.id AND u.status = 'requested'
 		LEFT JOIN disputes d ON t.kind IN ('dispute', 'dispute_lost') AND d.razorpay_dispute_id = t.ref

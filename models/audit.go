@@ -145,8 +145,8 @@ func (a Audit) unequal() (findings []AuditFinding) {
 		{"charged", "What was charged is not what the parts of the bills come to", a.Paise("charged"), a.Paise("dishes") - a.Paise("discount") + a.Paise("packaging") + a.Paise("delivery") +
 			a.Paise("cgst") + a.Paise("sgst") + a.Paise("tips") + a.Paise("round_off")},
 		{"paid", "What was captured for orders is not what was charged", a.Paise("captured") - a.Paise("returned"), a.Paise("charged") + a.Paise("customer_fees")},
-		{"settled", "What was captured and not refunded is not what was paid out, taken as fees, and still to come", a.Paise("captured") - a.Paise("refunded"),
-			a.Paise("paid_out") + a.Paise("fees") + a.Paise("fee_tax") + a.Paise("awaiting")},
+		{"settled", "What was captured and not refunded is not what was paid out, taken as fees, still to come, and cash in hand", a.Paise("captured") - a.Paise("refunded"),
+			a.Paise("paid_out") + a.Paise("fees") + a.Paise("fee_tax") + a.Paise("awaiting") + a.Paise("cash")},
 	} {
 		if e.left != e.right {
 			findings = append(findings, AuditFinding{Check: "sums", Table: "audit", ID: e.id, Paise: magnitude(e.left - e.right), Text: fmt.Sprintf("%s: %d and %d paise", e.text, e.left, e.right)})

@@ -21,6 +21,7 @@ var auditHeadings = []AuditHeading{
 	{Code: "fees", Title: "Razorpay’s fees"},
 	{Code: "fee_tax", Title: "GST on the fees"},
 	{Code: "awaiting", Title: "Awaiting settlement"},
+	{Code: "cash", Title: "Cash taken and not given back"},
 	{Code: "disputed", Title: "Taken for lost disputes"},
 	{Code: "elsewhere", Title: "Paid out for other programs"},
 }
@@ -41,7 +42,7 @@ const auditSums = `WITH money AS (
 )
 SELECT m.captured, (b.charged + b.customer_fees - (SELECT COALESCE(sum(s.amount_paise), 0) FROM counted_shares s WHERE s.payment_id IN (SELECT id FROM money)))::bigint AS kept,
 	r.refunded, r.refunding, m.returned, b.dishes, b.discount, b.packaging, b.delivery, b.cgst, b.sgst, b.tips, b.round_off, b.charged, b.customer_fees, s.paid_out, s.fees, s.fee_tax,
-	(w.captured - w.refunded + w.early)::bigint AS awaiting, l.disputed, e.elsewhere
+	(w.captured - w.refunded + w.early)::bigint AS awaiting, h.cash, l.disputed, e.elsewhere
 FROM (SELECT COALESCE(sum(amount_paise), 0)::bigint AS captured, COALESCE(sum(amount_paise) FILTER (WHERE disposition = 'refund'), 0)::bigint AS returned FROM money) m,
 	(SELECT COALESCE(sum(subtotal_paise), 0)::bigint AS dishes, COALESCE(sum(discount_paise), 0)::bigint AS discount, COALESCE(sum(packaging_paise), 0)::bigint AS packaging,
 		COALESCE(sum(delivery_paise), 0)::bigint AS delivery, COALESCE(sum(cgst_paise), 0)::bigint AS cgst, COALESCE(sum(sgst_paise), 0)::bigint AS sgst, COALESCE(sum(tip_paise), 0)::bigint AS tips,
@@ -49,9 +50,10 @@ FROM (SELECT COALESCE(sum(amount_paise), 0)::bigint AS captured, COALESCE(sum(am
 	(SELECT COALESCE(sum(amount_paise) FILTER (WHERE status = 'processed'), 0)::bigint AS refunded,
 		COALESCE(sum(amount_paise) FILTER (WHERE status IN ('requested', 'submitted') OR status = 'failed' AND NOT EXISTS (SELECT 1 FROM refunds n WHERE n.retry_of = back.id)), 0)::bigint AS refunding FROM back) r,
 	(SELECT COALESCE(sum(credit_paise - debit_paise), 0)::bigint AS paid_out, COALESCE(sum(fee_paise - tax_paise), 0)::bigint AS fees, COALESCE(sum(tax_paise), 0)::bigint AS fee_tax FROM paid) s,
-	(SELECT (SELECT COALESCE(sum(amount_paise), 0) FROM money WHERE NOT EXISTS (SELECT 1 FROM paid WHERE paid.payment_id = money.id AND paid.kind = 'payment')) AS captured,
-		(SELECT COALESCE(sum(amount_paise), 0) FROM back WHERE status = 'processed' AND NOT EXISTS (SELECT 1 FROM paid WHERE paid.refund_id = back.id)) AS refunded,
+	(SELECT (SELECT COALESCE(sum(amount_paise), 0) FROM money WHERE provider = 'razorpay' AND NOT EXISTS (SELECT 1 FROM paid WHERE paid.payment_id = money.id AND paid.kind = 'payment')) AS captured,
+		(SELECT COALESCE(sum(amount_paise), 0) FROM back WHERE status = 'processed' AND provider = 'razorpay' AND NOT EXISTS (SELECT 1 FROM paid WHERE paid.refund_id = back.id)) AS refunded,
 		(SELECT COALESCE(sum(r.amount_paise), 0) FROM refunds r JOIN paid ON paid.refund_id = r.id WHERE r.status <> 'processed') AS early) w,
+	(SELECT ((SELECT COALESCE(sum(amount_paise), 0) FROM money WHERE provider = 'cash') - (SELECT COALESCE(sum(amount_paise), 0) FROM back WHERE status = 'processed' AND provider = 'cash'))::bigint AS cash) h,
 	(SELECT COALESCE(sum(debit_paise - credit_paise), 0)::bigint AS disputed FROM lost) l,
 	(SELECT COALESCE(sum(i.credit_paise - i.debit_paise), 0)::bigint AS elsewhere FROM settlement_items i JOIN recon_breaks k ON k.ref = i.entity_id
 		WHERE (? = '' OR (i.settled_at AT TIME ZONE 'Asia/Kolkata')::date::text = ?)) e`
@@ -67,7 +69,7 @@ type auditCheck struct {
 // what the ledger must say, by the rows it was written for: one row for each account of each transaction.
 const ledgerExpected = `
 	SELECT 'capture' AS kind, 'payment' AS ref_type, p.id::text AS ref_id, v.account, v.paise, p.order_id, p.decided_at AS at FROM payments p JOIN orders o ON o.id = p.order_id,
-		LATERAL (VALUES ('gateway_clearing', p.amount_paise), ('sales', -(o.subtotal_paise - o.discount_paise + o.packaging_paise + o.delivery_paise)), ('output_cgst', -o.cgst_paise), ('output_sgst', -o.sgst_paise),
+		LATERAL (VALUES (CASE p.provider WHEN 'cash' THEN 'cash' ELSE 'gateway_clearing' END, p.amount_paise), ('sales', -(o.subtotal_paise - o.discount_paise + o.packaging_paise + o.delivery_paise)), ('output_cgst', -o.cgst_paise), ('output_sgst', -o.sgst_paise),
 			('tips', -o.tip_paise), ('round_off', -o.round_off_paise), ('customer_fees', -p.customer_fee_paise)) v (account, paise) WHERE p.disposition = 'kept'
 	UNION ALL SELECT 'capture', 'payment', p.id::text, v.account, v.paise, p.order_id, p.decided_at FROM payments p,
 		LATERAL (VALUES ('gateway_clearing', p.amount_paise), ('refunds_payable', -p.amount_paise)) v (account, paise) WHERE p.disposition = 'refund'
@@ -76,7 +78,7 @@ const ledgerExpected = `
 			('output_sgst', s.sgst_paise), ('tips', s.tip_paise), ('round_off', s.round_off_paise), ('customer_fees', s.customer_fee_paise), ('refunds_payable', -s.amount_paise)) a (account, paise)) v
 		WHERE t.ref_type = 'refund' AND (t.kind = 'refund_requested' OR t.kind = 'refund_reversed' AND r.status = 'void')
 	UNION ALL SELECT 'refund_settled', 'refund', r.id::text, v.account, v.paise, r.order_id, p.decided_at FROM refunds r JOIN payments p ON p.id = r.payment_id,
-		LATERAL (VALUES ('refunds_payable', r.amount_paise), ('gateway_clearing', -r.amount_paise)) v (account, paise) WHERE r.processed_at IS NOT NULL
+		LATERAL (VALUES ('refunds_payable', r.amount_paise), (CASE p.provider WHEN 'cash' THEN 'cash' ELSE 'gateway_clearing' END, -r.amount_paise)) v (account, paise) WHERE r.processed_at IS NOT NULL
 	UNION ALL SELECT 'refund_reversed', 'refund', r.id::text, v.account, v.paise, r.order_id, p.decided_at FROM refunds r JOIN payments p ON p.id = r.payment_id,
 		LATERAL (VALUES ('gateway_clearing', r.amount_paise), ('refunds_payable', -r.amount_paise)) v (account, paise) WHERE r.processed_at IS NOT NULL AND r.status = 'failed'
 	UNION ALL SELECT 'settlement', 'settlement_item', i.entity_id, v.account, v.paise, COALESCE(p.order_id, r.order_id, d.order_id), i.settled_at FROM settlement_items i

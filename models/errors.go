@@ -26,6 +26,7 @@ var (
 	ErrSignedOut      = errors.New("the session has ended")
 	ErrNotOurs        = errors.New("not one of our payments") // the gateway knows it, this shop does not
 	ErrOtherMode      = errors.New("orders of the other key mode are in this database")
+	ErrAsking         = errors.New("the customer is being asked")
 	ErrEmptyCart      = errors.New("the cart is empty")
 	ErrTooMuch        = errors.New("more than is left to give back")
 	ErrTooSmall       = errors.New("below the least a gateway takes or gives back")
@@ -77,6 +78,14 @@ type ErrCoupon struct {
 
 func (e *ErrCoupon) Error() string { return "coupon " + e.Code + ": " + e.Why }
 
+// ErrCash says why an order cannot be paid in cash.
+type ErrCash struct {
+	Why        string // off, limit, open
+	LimitPaise Paise  // limit: the most that can be
+}
+
+func (e *ErrCash) Error() string { return "cash: " + e.Why }
+
 // isCheck reports whether err is a violation of any CHECK.
 func isCheck(err error) bool {
 	var pg *pgconn.PgError
@@ -87,6 +96,12 @@ func isCheck(err error) bool {
 func isConstraint(err error, name string) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.ConstraintName == name
+}
+
+// isForeignKey reports whether err names a row that is not there.
+func isForeignKey(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "23503"
 }
 
 // isBadValue reports whether err is a rule of the database that a value breaks: a CHECK, a foreign key, or a value out of its type's range.

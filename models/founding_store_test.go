@@ -605,7 +605,7 @@ func TestReserveAndRequestOnce(t *testing.T) {
 	for range 2 {
 		if err := in(func(tx *Store) error {
 			stale := Payment{ID: p.ID, RazorpayPaymentID: p.RazorpayPaymentID}
-			_, err := tx.requestShare(t.Context(), o, stale, Bill{Parts: Parts{SubtotalPaise: 8000}}, Refund{Kind: "staff", Reason: "cold", RequestedBy: StaffActor(1), Speed: "normal"})
+			_, err := tx.requestShare(t.Context(), o, stale, Bill{Parts: Parts{SubtotalPaise: 8000}, Taxes: []QuoteTax{{TaxClass: "restaurant", TaxablePaise: 8000}}}, Refund{Kind: "staff", Reason: "cold", RequestedBy: StaffActor(1), Speed: "normal"})
 			return err
 		}); err != nil && !strings.Contains(err.Error(), "reserved is not what the refunds sum to") {
 			t.Fatal(err)

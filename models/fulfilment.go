@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Fulfilment is the kitchen's side of a paid order: the ticket. One per order, made in the commit that keeps the payment.
+// Fulfilment is the kitchen's side of a paid or due order: the ticket. One per order, made in the commit that keeps the payment, or makes it due.
 type Fulfilment struct {
-	OrderID      int64 `gorm:"primaryKey"`
-	PaymentID    *int64
+	OrderID      int64  `gorm:"primaryKey"`
+	PaymentID    *int64 // nil: nothing was to be paid, or cash not yet
 	OutletID     int64
 	Status       string // see FulfilmentNext
 	PromisedAt   time.Time
@@ -27,10 +27,11 @@ type Fulfilment struct {
 type Ticket struct {
 	Fulfilment Fulfilment
 	Order      Order // with Items
+	Shortages  []Shortage
 }
 
-// EnsureFulfilment writes the ticket of a paid order. It is promised for the end of the window that was chosen; "as soon as possible" counts
-// from now on, and is never sooner than was shown. paymentID is nil only where nothing was to be paid. One per order: a repeat
+// EnsureFulfilment writes the ticket of a paid or due order. It is promised for the end of the window that was chosen; "as soon as possible" counts
+// from now on, and is never sooner than was shown. paymentID is nil only where nothing was to be paid, or in cash. One per order: a repeat
 // changes nothing. Inside InTx only.
 func (s *Store) EnsureFulfilment(ctx context.Context, o Order, paymentID *int64) error {
 	return s.exec(ctx, `INSERT INTO fulfilments (order_id, payment_id, outlet_id, promised_at) VALUES (?, ?, ?, CASE WHEN ? THEN ?::timestamptz ELSE greatest(shop_now() + make_interval(mins => ?), ?::timestamptz) END)
@@ -67,15 +68,26 @@ func FulfilmentBack(status string) string {
 }
 
 // MoveFulfilment takes a ticket from one state to the next or one back, for a staff member of its outlet. It changes nothing and says
-// ErrBadMove, with the ticket as it is now, when somebody else was first. Errors besides: ErrNotFound.
+// ErrBadMove, with the ticket as it is now, when somebody else was first. Errors besides: ErrNotFound, ErrAsking (not handed over while its customer
+// is asked about a shortage).
 func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to string, by Staff) (f Fulfilment, err error) {
 	err = s.InTx(ctx, func(tx *Store) error {
 		if err := tx.Act(ctx, StaffActor(by.ID)); err != nil {
 			return err
 		}
+		isInvoiced := false
 		if to == TicketHandedOver { // the invoice is about what was not given back until now: nothing is given back meanwhile
-			if _, err := tx.LockOrder(ctx, orderID); err != nil {
+			o, err := tx.LockOrder(ctx, orderID)
+			if err != nil {
 				return err
+			}
+			isInvoiced = o.Status != OrderDue // what goes out unpaid is invoiced when its money is taken
+			var asking bool
+			if err := tx.one(ctx, &asking, `SELECT EXISTS (SELECT 1 FROM shortages WHERE order_id = ? AND answer IS NULL)`, orderID); err != nil {
+				return err
+			}
+			if asking {
+				return fmt.Errorf("ticket %d: %w", orderID, ErrAsking)
 			}
 		}
 		allowed := false
@@ -111,7 +123,7 @@ func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to stri
 		if err := tx.Notify(ctx, OrderTopic(orderID)); err != nil {
 			return err
 		}
-		if err := tx.Notify(ctx, BoardTopic(f.OutletID)); err != nil || to != TicketHandedOver {
+		if err := tx.Notify(ctx, BoardTopic(f.OutletID)); err != nil || !isInvoiced {
 			return err
 		}
 		return tx.issuePaper(ctx, orderID, "handed_over", nil)
@@ -161,27 +173,31 @@ func (s *Store) findFulfilment(ctx context.Context, orderID int64, outletID *int
 }
 
 // cancelFulfilment cancels the ticket if whoever cancels still may: a customer until it is accepted, staff and the shop until it is
-// handed over. Errors: ErrTooLate.
-func (s *Store) cancelFulfilment(ctx context.Context, orderID int64, by string) error {
+// handed over, and what was not paid then too. Errors: ErrTooLate.
+func (s *Store) cancelFulfilment(ctx context.Context, o Order, by string) error {
 	states := `'queued', 'accepted', 'preparing', 'ready'`
-	if by == ActorCustomer {
+	switch {
+	case by == ActorCustomer:
 		states = `'queued'`
+	case o.Status == OrderDue:
+		states += `, 'handed_over'`
 	}
-	r := s.exec(ctx, `UPDATE fulfilments SET status = 'cancelled', cancelled_at = shop_now() WHERE order_id = ? AND status IN (`+states+`)`, orderID)
+	r := s.exec(ctx, `UPDATE fulfilments SET status = 'cancelled', cancelled_at = shop_now() WHERE order_id = ? AND status IN (`+states+`)`, o.ID)
 	if r.Error == nil && r.RowsAffected == 0 {
-		return fmt.Errorf("order %d: %w", orderID, ErrTooLate)
+		return fmt.Errorf("order %d: %w", o.ID, ErrTooLate)
 	}
 	return r.Error
 }
 
-// ListTickets returns the board of an outlet (nil: of all), by promised time: paid orders that are not handed over, and those handed over
+// ListTickets returns the board of an outlet (nil: of all), by promised time: orders that are not handed over or whose cash is due, and those handed over
 // or cancelled in the last minutes, so that a cook notices.
 func (s *Store) ListTickets(ctx context.Context, outletID *int64) ([]Ticket, error) {
 	var rows []Fulfilment
-	// Three parts with an index each: the board is read at every change, and there are ever more tickets that are done.
+	// Four parts with an index each: the board is read at every change, and there are ever more tickets that are done.
 	if err := s.read(ctx, &rows, `SELECT * FROM (
 			SELECT * FROM fulfilments WHERE status IN ('queued', 'accepted', 'preparing', 'ready')
 			UNION ALL SELECT * FROM fulfilments WHERE status = 'handed_over' AND handed_over_at > shop_now() - interval '20 minutes'
+			UNION ALL SELECT f.* FROM orders o JOIN fulfilments f ON f.order_id = o.id WHERE o.status = 'due' AND f.status = 'handed_over' AND f.handed_over_at <= shop_now() - interval '20 minutes'
 			UNION ALL SELECT * FROM fulfilments WHERE status = 'cancelled' AND cancelled_at > shop_now() - interval '5 minutes') f
 		WHERE ?::bigint IS NULL OR outlet_id = ? ORDER BY promised_at, order_id LIMIT 300`, outletID, outletID); err != nil {
 		return nil, err
@@ -197,6 +213,10 @@ func (s *Store) ListTickets(ctx context.Context, outletID *int64) ([]Ticket, err
 	if err := s.fillItems(ctx, orders); err != nil {
 		return nil, err
 	}
+	shortages, err := s.ListShortages(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
 	byID := map[int64]Order{}
 	for _, o := range orders {
 		byID[o.ID] = o
@@ -204,6 +224,11 @@ func (s *Store) ListTickets(ctx context.Context, outletID *int64) ([]Ticket, err
 	tickets := make([]Ticket, len(rows))
 	for i, f := range rows {
 		tickets[i] = Ticket{Fulfilment: f, Order: byID[f.OrderID]}
+		for _, sh := range shortages {
+			if sh.OrderID == f.OrderID {
+				tickets[i].Shortages = append(tickets[i].Shortages, sh)
+			}
+		}
 	}
 	return tickets, nil
 }

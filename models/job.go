@@ -109,6 +109,9 @@ type WatchDeadlinesArgs struct{}
 // CheckInvariantsArgs looks for rows that break a promise of the shop and puts them before a person.
 type CheckInvariantsArgs struct{}
 
+// SettleShortagesArgs answers what customers were asked about a dish that ran out and left unanswered.
+type SettleShortagesArgs struct{}
+
 func (ReconcileArgs) Kind() string         { return "reconcile" }
 func (ResolveClaimsArgs) Kind() string     { return "resolve_claims" }
 func (SweepRefundsArgs) Kind() string      { return "sweep_refunds" }
@@ -120,6 +123,7 @@ func (ReconcileWeekArgs) Kind() string     { return "reconcile_week" }
 func (ReconcileDisputesArgs) Kind() string { return "reconcile_disputes" }
 func (RecordSettlementsArgs) Kind() string { return "record_settlements" }
 func (RefreshTasksArgs) Kind() string      { return "refresh_tasks" }
+func (SettleShortagesArgs) Kind() string   { return "settle_shortages" }
 func (PurgeArgs) Kind() string             { return "purge" }
 func (CheckInvariantsArgs) Kind() string   { return "check_invariants" }
 func (WatchDeadlinesArgs) Kind() string    { return "watch_deadlines" }

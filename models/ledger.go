@@ -8,6 +8,7 @@ import (
 // Accounts of the double-entry ledger. Debits are positive, credits negative; a transaction sums to zero (checked at COMMIT).
 const (
 	accountClearing    = "gateway_clearing" // captured, and neither given back nor paid out yet
+	accountCash        = "cash"             // taken in cash and not given back
 	accountSales       = "sales"            // food, packaging, delivery, less discount, without tax
 	accountReturns     = "sales_returns"    // the same, given back
 	accountCGST        = "output_cgst"

@@ -70,7 +70,7 @@ type Order struct {
 	Checks        int
 	LastCheckedAt *time.Time
 	ResolveBy     *time.Time `gorm:"default:(-)"` // no limbo: by then NextAction has happened; kept by the database
-	NextAction    string     `gorm:"default:(-)"` // ask_gateway, send_refund, refund_settles, staff_refunds; empty: the money is at rest
+	NextAction    string     `gorm:"default:(-)"` // ask_gateway, send_refund, refund_settles, staff_refunds, take_cash; empty: the money is at rest
 	PlacedAt      time.Time  `gorm:"default:(-)"`
 
 	Items []OrderItem `gorm:"-"` // in bill order, with their options; filled by FindOrder…
@@ -134,6 +134,9 @@ func (o Order) IsLater() bool { return o.PromisedFrom != nil && !o.ASAP }
 func (o Order) LeadMinutes() int {
 	return Outlet{PrepMinutes: o.PrepMinutes, DeliveryMinutes: o.DeliveryMinutes}.LeadMinutes(o.Way)
 }
+
+// IsPlaced reports that the order is the shop's to fulfil, or was: paid, whether or not it was cancelled since, or due.
+func (o Order) IsPlaced() bool { return o.PaidAt != nil || o.Status == OrderDue }
 
 // IsPayable reports whether a payment can still confirm the order as it stands. Only the database decides for good.
 func (o Order) IsPayable() bool { return o.Status == OrderPending && o.Pays == "razorpay" }

@@ -81,7 +81,7 @@ func (s *Store) MoveOrder(ctx context.Context, o *Order, to string, why Move) er
 	}
 	moved.Items, moved.Taxes = o.Items, o.Taxes
 	*o = moved
-	if to == OrderPaid {
+	if from == OrderPending && (to == OrderPaid || to == OrderDue) {
 		if err := s.takeBoughtLines(ctx, o); err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (s *Store) MoveOrder(ctx context.Context, o *Order, to string, why Move) er
 			return err
 		}
 	}
-	if from == OrderPaid || to == OrderPaid {
+	if to == OrderPaid || to == OrderDue || from == OrderPaid || from == OrderDue {
 		if err := s.Notify(ctx, BoardTopic(o.OutletID)); err != nil {
 			return err
 		}

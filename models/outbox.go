@@ -10,6 +10,7 @@ const (
 	LetterConfirmation    = "confirmation"     // ref: the order's public id
 	LetterRefundRequested = "refund_requested" // ref: the refund's id
 	LetterRefundProcessed = "refund_processed"
+	LetterShortage        = "shortage" // ref: the shortage's id
 )
 
 // Letter is one message to a customer that goes out once. The row is the authority; its job only does the sending.

@@ -42,6 +42,10 @@ type Outlet struct {
 	SlotOrders       *int // what one promised time takes at most; nil: no limit
 	SlotItems        *int
 	SlotMakeMinutes  *int
+	CashPickup       bool  // orders may be paid in cash at the counter
+	CashDelivery     bool  // or when they are delivered
+	CashLimitPaise   Paise // and are no more than that
+	CashOpenOrders   int   // of one phone number, at one time
 	Active           bool
 }
 

@@ -44,6 +44,14 @@ func (p Payment) LeftPaise() Paise {
 	return max(p.AmountPaise-p.CustomerFeePaise-p.RefundReservedPaise, 0)
 }
 
+// name is what the payment is called where ids are derived from it.
+func (p Payment) name() string {
+	if p.RazorpayPaymentID == nil {
+		return fmt.Sprintf("cash_%d", p.ID)
+	}
+	return *p.RazorpayPaymentID
+}
+
 // Source says which road a report of money came by.
 type Source string
 
@@ -54,6 +62,7 @@ const (
 	ViaSweep    Source = "sweep"
 	ViaHint     Source = "hint"  // a verify that met a silent gateway
 	ViaRecon    Source = "recon" // the account's own list
+	ViaStaff    Source = "staff" // cash, by the word of whoever took it
 )
 
 // paymentRank orders a payment's states: it only ever goes up. failed may become captured (late success); captured is never undone.

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/bits"
@@ -221,6 +222,37 @@ func (b Bill) taxOf(done Bill, taken map[string]Paise) Bill {
 		share.SGSTPaise += s.SGSTPaise
 	}
 	return share
+}
+
+// ShareOfShortage says what a shortage's answer gives back: for a drop its pieces with their tax, as ShareOfLines; for a swap the part of
+// that by which the other dish is cheaper, rounded up. Less than a rupee, which no gateway gives back, is nothing, and less than a rupee is
+// not left behind either: then all goes back. Pure. Errors: those of ShareOfLines.
+func (b Bill) ShareOfShortage(done Bill, sh Shortage, swapPrice Paise) (Bill, error) {
+	left := b.less(done)
+	share, err := b.ShareOfLines(done, map[int]int{sh.Line: sh.Qty})
+	if errors.Is(err, ErrTooMuch) { // so much was given back by amount that the dish's worth is not left: then what is left
+		share, err = b.ShareOfAmount(done, left.Amount()-left.CustomerFeePaise)
+	}
+	if err != nil {
+		return Bill{}, err
+	}
+	owed, whole := share.Amount(), b.line(sh.Line)
+	if price := whole.TotalPaise / Paise(whole.Qty); sh.SwapPosition != nil {
+		if swapPrice >= price {
+			return Bill{}, nil
+		}
+		owed = owed - mulDiv(owed, swapPrice, price)
+	}
+	rest := left.Amount() - left.CustomerFeePaise - owed
+	switch {
+	case owed < LeastPayablePaise:
+		return Bill{}, nil
+	case 0 < rest && rest < LeastPayablePaise:
+		owed += rest
+	case owed == share.Amount():
+		return share, nil
+	}
+	return b.ShareOfAmount(done, owed)
 }
 
 func (p Parts) taxes() Paise { return p.CGSTPaise + p.SGSTPaise }

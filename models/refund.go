@@ -1,6 +1,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -14,6 +15,7 @@ type Refund struct {
 	ID               string // uuid
 	PaymentID        int64
 	OrderID          int64
+	Provider         string // its payment's: razorpay, cash
 	AmountPaise      Paise
 	Kind             string // auto, cancel, staff, external
 	Reason           string
@@ -32,19 +34,23 @@ type Refund struct {
 	SubmittedAt      *time.Time
 	ProcessedAt      *time.Time
 	FailedAt         *time.Time
+	GivenBy          *string // cash: staff:<id> who gave it back
 }
 
-// createRefund stores one request and its job. The payment's reserve has been raised already, by a guarded UPDATE of the caller.
+// createRefund stores one request and its job, or, of cash, what a person has to do. The payment's reserve has been raised already, by a guarded UPDATE of the caller.
 // Safe to repeat with the same id. Inside InTx only.
 func (s *Store) createRefund(ctx context.Context, r Refund) error {
-	created := s.exec(ctx, `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by, speed, retry_of, hold_until, next_attempt_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, COALESCE(?, shop_now())) ON CONFLICT (id) DO NOTHING`,
-		r.ID, r.PaymentID, r.OrderID, r.AmountPaise, r.Kind, r.Reason, r.RequestedBy, r.Speed, r.RetryOf, r.HoldUntil, r.HoldUntil)
+	created := s.exec(ctx, `INSERT INTO refunds (id, payment_id, provider, order_id, amount_paise, kind, reason, requested_by, speed, retry_of, hold_until, next_attempt_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, COALESCE(?, shop_now())) ON CONFLICT (id) DO NOTHING`,
+		r.ID, r.PaymentID, cmp.Or(r.Provider, "razorpay"), r.OrderID, r.AmountPaise, r.Kind, r.Reason, r.RequestedBy, r.Speed, r.RetryOf, r.HoldUntil, r.HoldUntil)
 	if created.Error != nil {
 		return fmt.Errorf("refund of payment %d: %w", r.PaymentID, created.Error)
 	}
 	if created.RowsAffected == 0 {
 		return nil
+	}
+	if r.Provider == "cash" {
+		return s.OpenTask(ctx, TaskCashBack, r.ID, &r.OrderID, fmt.Sprintf("Give %d paise back in cash", r.AmountPaise))
 	}
 	return s.Enqueue(ctx, SendRefundArgs{RefundID: r.ID})
 }
@@ -59,8 +65,8 @@ func (s *Store) reserve(ctx context.Context, paymentID int64, amount Paise) erro
 	return r.Error
 }
 
-// CancelOrder ends an order: an unpaid one at once, a paid one together with the refund of all that is left of its money, its ticket
-// and its dishes. A customer may do so until the kitchen accepts, staff until the food is handed over.
+// CancelOrder ends an order: an unpaid one at once, a due one together with its ticket, a paid one also with the refund of all that is left of
+// its money. A customer may do so until the kitchen accepts, staff until the food is handed over, and a due one after that as well: it came back.
 // The order as it is afterwards is returned. Errors: ErrNotFound, ErrTooLate. Safe to repeat: a cancelled order stays as it is.
 func (s *Store) CancelOrder(ctx context.Context, orderID int64, by, reason, speed string) (o Order, err error) {
 	err = s.InTx(ctx, func(tx *Store) error {
@@ -73,6 +79,10 @@ func (s *Store) CancelOrder(ctx context.Context, orderID int64, by, reason, spee
 		switch o.Status {
 		case OrderCancelled, OrderExpired:
 			return nil
+		case OrderDue:
+			if err := tx.cancelFulfilment(ctx, o, by); err != nil {
+				return err
+			}
 		case OrderPaid:
 			if err := tx.returnKept(ctx, o, by, reason, speed); err != nil {
 				return err
@@ -94,7 +104,7 @@ func (s *Store) returnKept(ctx context.Context, o Order, by, reason, speed strin
 			return err
 		}
 	}
-	if err := s.cancelFulfilment(ctx, o.ID, by); err != nil {
+	if err := s.cancelFulfilment(ctx, o, by); err != nil {
 		return err
 	}
 	if o.PaidPaymentID != nil {
@@ -157,7 +167,7 @@ func (s *Store) lockShare(ctx context.Context, orderID int64, g Giving) (o Order
 	default:
 		share, err = bill.ShareOfAmount(done, left)
 	}
-	if rest := p.LeftPaise() - share.Amount(); err == nil && (share.Amount() < LeastPayablePaise || 0 < rest && rest < LeastPayablePaise) {
+	if rest := p.LeftPaise() - share.Amount(); err == nil && p.Provider == "razorpay" && (share.Amount() < LeastPayablePaise || 0 < rest && rest < LeastPayablePaise) {
 		err = fmt.Errorf("%d paise of order %d, leaving %d: %w", share.Amount(), o.ID, rest, ErrTooSmall) // the gateway would refuse the one now, the other ever after
 	}
 	return o, p, share, err
@@ -228,11 +238,11 @@ func (s *Store) RetryRefund(ctx context.Context, refundID, by, speed string) err
 // requestShare reserves a share of a kept payment, stores the request with its job, and books it. r brings kind, reason, who and speed.
 // The id follows from what was reserved before, so one state of the payment leads to one request of a kind.
 func (s *Store) requestShare(ctx context.Context, o Order, p Payment, share Bill, r Refund) (Refund, error) {
-	r.AmountPaise, r.PaymentID, r.OrderID = share.Amount(), p.ID, o.ID
+	r.AmountPaise, r.PaymentID, r.OrderID, r.Provider = share.Amount(), p.ID, o.ID, p.Provider
 	if err := s.reserve(ctx, p.ID, r.AmountPaise); err != nil {
 		return r, err
 	}
-	r.ID = uuid.NewSHA1(autoRefunds, fmt.Appendf(nil, "%s %s %d", r.Kind, *p.RazorpayPaymentID, p.RefundReservedPaise)).String()
+	r.ID = uuid.NewSHA1(autoRefunds, fmt.Appendf(nil, "%s %s %d", r.Kind, p.name(), p.RefundReservedPaise)).String()
 	if err := s.createRefund(ctx, r); err != nil {
 		return r, err
 	}
@@ -324,7 +334,7 @@ const refundLease = "60 seconds"
 // ClaimRefund leases one due, requested refund; found is false when it is not due, not requested any more, or somebody else's now.
 func (s *Store) ClaimRefund(ctx context.Context, refundID string) (task RefundTask, found bool, err error) {
 	err = s.one(ctx, &task, `UPDATE refunds r SET attempts = attempts + 1, lease_token = gen_random_uuid(), lease_until = shop_now() + interval '`+refundLease+`'
-		FROM payments p WHERE p.id = r.payment_id AND r.id = ?::uuid AND r.status = 'requested' AND r.next_attempt_at <= shop_now()
+		FROM payments p WHERE p.id = r.payment_id AND r.id = ?::uuid AND r.status = 'requested' AND r.provider = 'razorpay' AND r.next_attempt_at <= shop_now()
 		  AND (r.lease_until IS NULL OR r.lease_until < shop_now()) RETURNING r.*, p.razorpay_payment_id`, refundID)
 	if err == ErrNotFound {
 		return task, false, nil
@@ -334,7 +344,7 @@ func (s *Store) ClaimRefund(ctx context.Context, refundID string) (task RefundTa
 
 // ListDueRefunds names the refunds whose turn it is: requested ones to send, submitted ones to ask about.
 func (s *Store) ListDueRefunds(ctx context.Context, limit int) (refunds []Refund, err error) {
-	err = s.read(ctx, &refunds, `SELECT * FROM refunds WHERE status IN ('requested', 'submitted') AND next_attempt_at <= shop_now()
+	err = s.read(ctx, &refunds, `SELECT * FROM refunds WHERE status IN ('requested', 'submitted') AND provider = 'razorpay' AND next_attempt_at <= shop_now()
 		AND (lease_until IS NULL OR lease_until < shop_now()) ORDER BY next_attempt_at LIMIT ?`, limit)
 	return refunds, err
 }

@@ -35,6 +35,7 @@ type Checkout struct {
 	Note        string
 	BuyerGSTIN  string // may be empty
 	BuyerName   string
+	Cash        bool       // pays in cash: at the counter, or when it is delivered
 	At          *time.Time // when the chosen time starts; nil: as soon as possible
 	SoonestBy   *time.Time // the end of what "as soon as possible" was shown to mean; only compared; nil: not said
 }
@@ -48,6 +49,7 @@ type Review struct {
 	Opening     models.Opening
 	Times       models.Times
 	Time        models.PromisedTime // the chosen one, or the soonest; zero when there is none
+	CashRefusal error               // why it cannot be paid in cash, *models.ErrCash; nil: it can
 	Problem     error               // why it cannot be bought as it is; see models.PriceCart, and models.ErrClosed, ErrTimeGone
 }
 
@@ -75,12 +77,13 @@ func (c *Cashier) Review(ctx context.Context, session models.Session, way, pin, 
 	if r.Problem != nil && !models.IsCustomerProblem(r.Problem) {
 		return r, r.Problem
 	}
+	r.CashRefusal = offer.Schedule.Outlet.RefusesCash(way, r.Quote.AmountPaise)
 	noTime := r.findTime(offer, way, at)
 	switch {
 	case r.Problem != nil:
 	case noTime != nil:
 		r.Problem = noTime
-	case r.Quote.AmountPaise > 0 && r.Quote.AmountPaise < models.LeastPayablePaise:
+	case r.Quote.AmountPaise > 0 && r.Quote.AmountPaise < models.LeastPayablePaise && r.CashRefusal != nil:
 		r.Problem = models.ErrTooSmall
 	}
 	return r, nil
@@ -111,11 +114,12 @@ func (in Checkout) waitsLonger(r Review) bool {
 }
 
 // PlaceOrder turns the session's cart into one order. The same key with the same details is the same order, in every answer and at
-// the price it was placed for; a paid one is returned whatever the details. An order of nothing to pay is paid at once, without the gateway.
+// the price it was placed for; a paid one is returned whatever the details. An order of nothing to pay is paid at once,
+// one to be paid in cash is due at once; neither knows the gateway.
 //
-// Errors: models.ErrKeyReused (another key than the session's, or the same with other items, options, outlet or address),
+// Errors: models.ErrKeyReused (another key than the session's, or the same with other items, options, outlet, address or way of paying),
 // models.ErrBillChanged (priced differently from what was shown), models.ErrEmptyCart, ErrClosed, ErrTimeGone (not offered any more, or full), *ErrSoldOut, *ErrChoice, *ErrDelivery,
-// *ErrCoupon (somebody was first), ErrTooSmall.
+// *ErrCoupon (somebody was first), *ErrCash (not here, too much, or too many of this number are unpaid), ErrTooSmall.
 // None of them has written anything, except that after ErrKeyReused the session has no key, so that the next review gets a new one.
 // Safe to repeat.
 func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, error) {
@@ -136,7 +140,7 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 			return nil, err
 		}
 	}
-	if err == nil && (existing.PaidAt != nil || existing.Status == models.OrderPending || isSuperseded(existing)) {
+	if err == nil && (existing.IsPlaced() || existing.Status == models.OrderPending || isSuperseded(existing)) {
 		return c.sameOrder(ctx, in, existing, hash)
 	}
 	if err != nil && !errors.Is(err, models.ErrNotFound) {
@@ -153,6 +157,12 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 	}
 	if review.Quote.Digest() != in.Review {
 		return nil, models.ErrBillChanged
+	}
+	switch {
+	case in.Cash && review.Quote.AmountPaise > 0 && review.CashRefusal != nil:
+		return nil, review.CashRefusal
+	case !in.Cash && 0 < review.Quote.AmountPaise && review.Quote.AmountPaise < models.LeastPayablePaise:
+		return nil, models.ErrTooSmall
 	}
 	if in.waitsLonger(review) {
 		return nil, models.ErrTimeGone
@@ -175,6 +185,11 @@ func (c *Cashier) PlaceOrder(ctx context.Context, in Checkout) (*models.Order, e
 		}
 		if fresh && order.Pays == "nothing" {
 			if err := tx.GrantOrder(ctx, &order); err != nil {
+				return err
+			}
+		}
+		if fresh && order.Pays == "cash" {
+			if err := tx.AcceptCash(ctx, &order, review.Schedule.Outlet.CashOpenOrders); err != nil {
 				return err
 			}
 		}
@@ -216,7 +231,7 @@ func isSuperseded(o models.Order) bool {
 
 // sameOrder answers a press of Pay whose key has an order already.
 func (c *Cashier) sameOrder(ctx context.Context, in Checkout, existing models.Order, hash []byte) (*models.Order, error) {
-	if existing.PaidAt != nil {
+	if existing.IsPlaced() {
 		return &existing, nil
 	}
 	if isSuperseded(existing) && string(existing.CheckoutHash) == string(hash) { // another press of this very button was first to order again
@@ -247,7 +262,7 @@ func (c *Cashier) sameOrder(ctx context.Context, in Checkout, existing models.Or
 	return &updated, nil
 }
 
-// hash names what makes a checkout another one: outlet, lines, options, quantities, way, address and the chosen time. Contact details do not.
+// hash names what makes a checkout another one: outlet, lines, options, quantities, way, address, the chosen time and cash. Contact details do not.
 func (in Checkout) hash(cart models.Cart) []byte {
 	type line struct {
 		Item    int64
@@ -260,7 +275,8 @@ func (in Checkout) hash(cart models.Cart) []byte {
 		Lines                  []line
 		Way, Line1, Line2, PIN string
 		At                     int64 // 0: as soon as possible
-	}{Outlet: cart.OutletID, Way: in.Way}
+		Cash                   bool  `json:",omitempty"`
+	}{Outlet: cart.OutletID, Way: in.Way, Cash: in.Cash}
 	if in.At != nil {
 		details.At = in.At.Unix()
 	}
@@ -290,8 +306,11 @@ func (in Checkout) order(r Review, slot models.Slot, hash []byte, mode string) m
 		OutletName: outlet.Name, PrepMinutes: outlet.PrepMinutes, DeliveryMinutes: outlet.DeliveryMinutes,
 		PromisedFrom: &r.Time.From, PromisedTo: &r.Time.To, ASAP: in.At == nil, Time: r.Time,
 	}
-	if q.AmountPaise == 0 {
+	switch {
+	case q.AmountPaise == 0:
 		o.Pays = "nothing"
+	case in.Cash:
+		o.Pays = "cash"
 	}
 	if in.Way == "delivery" {
 		o.Line1, o.Line2, o.PIN, o.Directions, o.DistanceMetres = in.Line1, in.Line2, in.PIN, in.Directions, q.DistanceMetres

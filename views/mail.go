@@ -41,6 +41,25 @@ func CancelledMail(v MailView) (Letter, error) {
 	return letter("Order "+strconv.Itoa(v.Order.Number)+" was cancelled", v, cancelledText(v), false)
 }
 
+// ShortageMail asks what to do about a dish that has run out; v.Shortage must be set. What is answered is answered on the order's page.
+func ShortageMail(v MailView) (Letter, error) {
+	if v.Shortage == nil {
+		return Letter{}, fmt.Errorf("views: a letter about a shortage of order %d without one", v.Order.Number)
+	}
+	name := ""
+	for _, i := range v.Order.Items {
+		if i.Line == v.Shortage.Line {
+			name = LineName(i)
+		}
+	}
+	fallback := "Without an answer we leave it out and give its price and tax back."
+	if v.Shortage.Fallback == models.AnswerCancel {
+		fallback = "Without an answer we cancel the order and give everything back."
+	}
+	return letter("Order "+strconv.Itoa(v.Order.Number)+": please choose", v, []string{"Sorry, we have run out of " + name + ".",
+		"Please open your order and choose by " + Clock(v.Shortage.AnswerBy) + ": another dish, or without it. " + fallback}, false)
+}
+
 // letter writes both forms. Subjects carry no name of a person and no line break, whatever the outlet is called.
 func letter(subject string, v MailView, said []string, withBill bool) (Letter, error) {
 	subject = strings.Join(strings.Fields(subject+" · "+v.Outlet.Name), " ")
@@ -61,6 +80,9 @@ func placedText(v MailView) []string {
 		if v.Order.Way == "pickup" {
 			when = "Collect it on " + Date(*v.Order.PromisedFrom) + ", " + ClockRange(*v.Order.PromisedFrom, *v.Order.PromisedTo) + ", at " + v.Outlet.Address + " " + v.Outlet.PIN + "."
 		}
+	}
+	if v.Order.Status == models.OrderDue {
+		return []string{"Thank you, " + v.Order.Name + ". Your order is with the kitchen. Please have " + Rupees(v.Order.AmountPaise) + " ready in cash; nothing has been charged.", when}
 	}
 	return []string{"Thank you, " + v.Order.Name + ". Your order is paid and with the kitchen.", when}
 }
@@ -93,7 +115,7 @@ func mailText(v MailView, said []string, withBill bool) string {
 			}
 		}
 		b.WriteString("\n")
-		for _, l := range orderBill(v.Order, "Paid") {
+		for _, l := range orderBill(v.Order, billEnd(v.Order)) {
 			b.WriteString(l.label + ": " + l.amount + "\n")
 		}
 		b.WriteString("\n")
@@ -106,6 +128,14 @@ func mailText(v MailView, said []string, withBill bool) string {
 	}
 	b.WriteString(mailFoot(v.Outlet))
 	return b.String()
+}
+
+// billEnd is the last line of a letter's bill.
+func billEnd(o models.Order) string {
+	if o.Status == models.OrderDue {
+		return "To pay in cash"
+	}
+	return "Paid"
 }
 
 // oneLine keeps a note on its line.

@@ -187,7 +187,7 @@ func mailHTML(subject string, v MailView, said []string, withBill bool) templ.Co
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = mailSum(orderBill(v.Order, "Paid")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = mailSum(orderBill(v.Order, billEnd(v.Order))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -161,7 +161,13 @@ func kitchenText(v OrderView) string {
 		return "Your food is packed and about to leave."
 	default:
 		if v.Ticket != nil && isWaiting(models.Ticket{Fulfilment: *v.Ticket, Order: v.Order}, v.Page.Now) {
+			if v.Order.Status == models.OrderDue {
+				return "The kitchen starts in time for it."
+			}
 			return "Paid. The kitchen starts in time for it."
+		}
+		if v.Order.Status == models.OrderDue {
+			return "The kitchen will take it on in a moment."
 		}
 		return "Paid. The kitchen will take it on in a moment."
 	}
@@ -197,6 +203,8 @@ func cancelText(v OrderView) string {
 		return "Sorry, " + v.SoldOut + " has just sold out."
 	}
 	switch why {
+	case "dish_out":
+		return "Sorry, the kitchen had run out of something, and nothing else would do."
 	case "hold_lapsed":
 		return "Sorry, something in your order has just sold out."
 	case "kitchen_closed", "slot_passed":
@@ -251,12 +259,12 @@ func orderSteps(v OrderView) []orderStepView {
 		ready.title = "Ready to collect"
 	}
 	steps := []orderStepView{
-		{key: "paid", icon: "check", title: "Paid and placed", note: paidText(v)},
+		placedStep(v),
 		{key: "accepted", icon: "check", title: "Accepted by the kitchen"},
 		{key: "preparing", icon: "chef-hat", title: "Preparing"},
 		ready, last,
 	}
-	times := []*time.Time{v.Order.PaidAt, v.Ticket.AcceptedAt, v.Ticket.PreparingAt, v.Ticket.ReadyAt, v.Ticket.HandedOverAt}
+	times := []*time.Time{v.placedAt(), v.Ticket.AcceptedAt, v.Ticket.PreparingAt, v.Ticket.ReadyAt, v.Ticket.HandedOverAt}
 	for n := range steps {
 		steps[n].done, steps[n].now = n < at || state == StateHandedOver, n == at && state != StateHandedOver
 		if n > at || times[n] == nil {
@@ -271,6 +279,29 @@ func orderSteps(v OrderView) []orderStepView {
 		steps[2].note = "Usually about " + strconv.Itoa(v.Order.PrepMinutes) + " minutes"
 	}
 	return steps
+}
+
+// placedStep is the first of the timeline: paid, or, in cash, placed.
+func placedStep(v OrderView) orderStepView {
+	if v.Order.Pays == "cash" {
+		return orderStepView{key: "paid", icon: "check", title: "Placed", note: cashText(v)}
+	}
+	return orderStepView{key: "paid", icon: "check", title: "Paid and placed", note: paidText(v)}
+}
+
+// placedAt is when the kitchen got the order: when it was paid, or, in cash, when it was placed.
+func (v OrderView) placedAt() *time.Time {
+	if v.Order.Pays == "cash" {
+		return &v.Order.PlacedAt
+	}
+	return v.Order.PaidAt
+}
+
+func cashText(v OrderView) string {
+	if v.Order.Status == models.OrderDue {
+		return Rupees(v.Order.AmountPaise) + " to pay in cash"
+	}
+	return Rupees(v.Order.AmountPaise) + " paid in cash"
 }
 
 // track is the four-part bar: accepted, preparing, ready, handed over. It says how many parts are done and its label.
@@ -360,14 +391,21 @@ func refundsShown(v OrderView) []refundView {
 			}
 		}
 		s := refundView{kind: "warn", why: refundWhy(text(reason), r.Kind), stage: r.Status}
-		switch r.Status {
-		case "requested":
+		switch {
+		case r.Provider == "cash" && r.Status == "requested":
+			s.title = Rupees(r.AmountPaise) + " is yours to collect in cash"
+			s.text = "Asked for on " + Date(r.RequestedAt) + ". Please call the restaurant, or come to the counter, to get it."
+		case r.Provider == "cash":
+			s.kind = "ok"
+			s.title = Rupees(r.AmountPaise) + " was given back in cash"
+			s.text = "Done" + dated(r.ProcessedAt) + "."
+		case r.Status == "requested":
 			s.title = Rupees(r.AmountPaise) + " is on its way back to " + account(method)
 			s.text = "Requested on " + Date(r.RequestedAt) + ". " + refundWait(r, method, v.Page.Now)
-		case "submitted":
+		case r.Status == "submitted":
 			s.title = Rupees(r.AmountPaise) + " is on its way back to " + account(method)
 			s.text = "With the bank" + since(r.SubmittedAt) + ". " + refundWait(r, method, v.Page.Now)
-		case "processed":
+		case r.Status == "processed":
 			s.kind = "ok"
 			s.title = Rupees(r.AmountPaise) + " was refunded to " + account(method)
 			s.text = "Done" + dated(r.ProcessedAt) + ". " + refundWait(r, method, v.Page.Now)
@@ -580,12 +618,23 @@ func settled(v OrderView) bool {
 	default:
 		return false
 	}
+	if v.Order.Status == models.OrderDue {
+		return false
+	}
 	for _, r := range v.Refunds {
 		if r.Status == "requested" || r.Status == "submitted" {
 			return false
 		}
 	}
 	return v.Order.NextCheckAt == nil
+}
+
+// LineName is a line's dish with its choices.
+func LineName(i models.OrderItem) string {
+	if o := itemOptions(i.Options); o != "" {
+		return i.Name + " (" + o + ")"
+	}
+	return i.Name
 }
 
 func itemOptions(options []models.OrderItemOption) string {

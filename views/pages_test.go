@@ -53,6 +53,11 @@ func samplePages() map[string]templ.Component {
 		"cart":                  CartPage(sampleCartView("cart")),
 		"cart_empty":            CartPage(emptyCart),
 		"checkout":              CheckoutPage(sampleCheckoutView()),
+		"checkout_cash":         CheckoutPage(sampleCashCheckout()),
+		"order_shortage":        OrderPage(sampleOrderView(withShortages)),
+		"order_due":             OrderPage(sampleOrderView(dueAnd)),
+		"staff_shortage":        StaffShortagePage(sampleStaffShortage()),
+		"staff_due":             StaffOrderPage(sampleStaffDue()),
 		"checkout_extras":       CheckoutPage(sampleExtrasView()),
 		"checkout_empty":        CheckoutPage(emptyCheckout),
 		"checkout_refused":      CheckoutPage(refused),
@@ -295,7 +300,7 @@ var hashInName = regexp.MustCompile(`\.[0-9a-f]{12}\.`)
 // TestPagesAreAsBefore compares one whole page of each kind with testdata; run with -update after a change that was meant.
 func TestPagesAreAsBefore(t *testing.T) {
 	pages := samplePages()
-	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "board", "staff_order", "staff_cancel", "staff_refund", "staff_review", "staff_attention", "staff_timeline", "staff_audit", "error"} {
+	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "order_shortage", "order_due", "checkout_cash", "staff_shortage", "staff_due", "board", "staff_order", "staff_cancel", "staff_refund", "staff_review", "staff_attention", "staff_timeline", "staff_audit", "error"} {
 		t.Run(name, func(t *testing.T) {
 			c, known := pages[name]
 			if !known {

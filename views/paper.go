@@ -23,6 +23,7 @@ type TicketView struct {
 	Page      Page
 	Order     models.Order
 	Ticket    models.Fulfilment
+	Shortages []models.Shortage
 	Nth       int // print: from the second on it is a copy
 	PrintedAt time.Time
 }
@@ -218,7 +219,13 @@ func ticketHead(v TicketView) string {
 	return dotted(strings.ToUpper(v.Order.Way), Clock(v.Ticket.QueuedAt), "due "+When(v.Ticket.PromisedAt, v.PrintedAt))
 }
 
-func ticketFoot(v TicketView) string { return dotted(v.Order.Name, itemsOf(v.Order)) }
+func ticketFoot(v TicketView) string {
+	cash := ""
+	if v.Order.Status == models.OrderDue {
+		cash = "take " + Rupees(v.Order.AmountPaise) + " in cash"
+	}
+	return dotted(v.Order.Name, itemsOf(v.Order), cash)
+}
 
 func copyLabel(v TicketView) string {
 	return "Copy " + strconv.Itoa(v.Nth-1) + " · " + When(v.PrintedAt, v.Page.Now)

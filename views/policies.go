@@ -179,6 +179,7 @@ type StaffOutletView struct {
 	Staff   models.Staff
 	Outlets []models.Outlet
 	Form    models.Contacts
+	Cash    CashFields
 	Errors  map[string]string
 	Notice  string
 	Missing []string // of what a live shop has to tell

@@ -53,6 +53,8 @@ func AttentionTitle(kind string) string {
 		return "Refunds wait for money at Razorpay"
 	case models.TaskOverdue:
 		return "Money is later than promised"
+	case models.TaskCashBack:
+		return "Cash is to be given back"
 	case models.TaskBroken:
 		return "The books do not add up"
 	default:
@@ -103,6 +105,8 @@ func AttentionText(t models.Task, now time.Time) string {
 		return "A bank asks " + amount + " of " + order + " back. Answer it in Razorpay's dashboard" + byThen(t.DueAt, now) + "; without an answer the money is lost."
 	case models.TaskDisputeLost:
 		return "The bank took " + amount + " of " + order + " back. There is nothing left to do at Razorpay."
+	case models.TaskCashBack:
+		return "Give " + amount + " of " + order + " back by hand, then say so on the order's page."
 	case models.TaskLowBalance:
 		return "Refunds of " + amount + " wait until the balance at Razorpay is topped up."
 	}
@@ -141,7 +145,7 @@ func actionOf(t models.Task) attentionAction {
 		return attentionAction{"Fill it in", "/staff/outlet", false}
 	case models.TaskRefundFailed:
 		return attentionAction{"Send the refund again", retryURL(t.ID), true}
-	case models.TaskOverdue, models.TaskStaleClaim:
+	case models.TaskOverdue, models.TaskStaleClaim, models.TaskCashBack:
 		if t.OrderID != nil {
 			return attentionAction{"Open the order", staffOrderURL(*t.OrderID), false}
 		}

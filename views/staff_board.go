@@ -50,7 +50,7 @@ func moveLabel(t models.Ticket) string {
 
 // recallLabel names the step back that a ticket allows; empty where there is none.
 func recallLabel(v StaffOrderView) string {
-	if v.Ticket == nil || v.Order.Status != models.OrderPaid {
+	if v.Ticket == nil || v.Order.Status != models.OrderPaid && v.Order.Status != models.OrderDue {
 		return ""
 	}
 	switch models.FulfilmentBack(v.Ticket.Status) {
@@ -107,6 +107,9 @@ func kindText(t models.Ticket) string {
 	if t.Fulfilment.Status == models.TicketQueued {
 		paid = ShortRupees(t.Order.AmountPaise) + " paid"
 	}
+	if t.Order.Status == models.OrderDue {
+		paid = "take " + ShortRupees(t.Order.AmountPaise) + " in cash"
+	}
 	return dotted(way, first, paid)
 }
 
@@ -152,12 +155,17 @@ func ticketStatusName(status string) string {
 	}
 }
 
+// mayReportShortage reports whether a customer can still be asked about a dish that ran out.
+func mayReportShortage(v StaffOrderView) bool {
+	return v.Ticket != nil && (v.Order.Status == models.OrderPaid || v.Order.Status == models.OrderDue) && v.Ticket.Status != models.TicketHandedOver && v.Ticket.Status != models.TicketCancelled
+}
+
 // mayCancelTicket reports whether staff can still cancel: everything but what has left the kitchen or is closed already.
 func mayCancelTicket(v StaffOrderView) bool {
 	if !v.Staff.MayRefund() {
 		return false
 	}
-	if v.Order.Status == models.OrderPending {
+	if v.Order.Status == models.OrderPending || v.Order.Status == models.OrderDue {
 		return true
 	}
 	return v.Order.Status == models.OrderPaid && v.Ticket != nil && v.Ticket.Status != models.TicketHandedOver && v.Ticket.Status != models.TicketCancelled

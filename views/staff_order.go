@@ -35,7 +35,7 @@ func fate(p models.Payment) string {
 }
 
 func refundFate(r models.Refund) string {
-	return dotted(text(r.RazorpayRefundID), r.BankReference, r.LastError)
+	return dotted(text(r.RazorpayRefundID), text(r.GivenBy), r.BankReference, r.LastError)
 }
 
 // change writes one line of an order's history.

@@ -242,6 +242,7 @@ func TestAttentionPage(t *testing.T) {
 		models.TaskSilence:        "No webhook since 6:10 pm, and payments have come. The shop finds them by asking, a little later. Look at the webhook in Razorpay's dashboard: is it switched on, are its address and secret right? After a day of failures Razorpay switches it off. | Look again",
 		models.TaskBadSignature:   "What was written down about bad_signature | Seen",
 		models.TaskLowBalance:     "Refunds of ₹1,23,456.00 wait until the balance at Razorpay is topped up. | Topped up: send them now",
+		models.TaskCashBack:       "Give ₹1,359.00 of order 1047 back by hand, then say so on the order's page. | Open the order",
 		models.TaskIncomplete:     "What was written down about incomplete | Fill it in",
 		models.TaskOverdue:        "What was written down about overdue | Open the order",
 		models.TaskBroken:         "What was written down about broken | Look again",

@@ -150,6 +150,7 @@ type CheckoutFields struct {
 	Phone, Name, Email, Way, Line1, Line2, PIN, Directions, Note string
 	Time                                                         string // unix time at which the chosen one starts; empty: as soon as possible
 	Coupon, Tip, TipOther, GSTIN, BuyerName                      string // Tip: whole rupees, or other
+	Pays                                                         string // cash, or anything else for online
 }
 
 // PayView is the page between review and order. State is one of the Pay… constants.
@@ -202,17 +203,18 @@ type PayTheme struct {
 
 // OrderView is an order as its customer sees it. The state shown is OrderState's.
 type OrderView struct {
-	PushKey  string // of web push; empty: notifications are not offered
-	Page     Page
-	Order    models.Order // with Items
-	Ticket   *models.Fulfilment
-	Payments []models.Payment
-	Refunds  []models.Refund
-	Shares   map[string]models.Parts // what of the bill each refund gives back
-	HintedAt *time.Time              // a browser reported a payment that the gateway has not confirmed to us yet
-	SoldOut  string                  // the dish that was gone when the money came; empty if unknown
-	Personal bool                    // false hides name, phone and address (a callback without session)
-	Papers   []models.Paper
+	PushKey   string // of web push; empty: notifications are not offered
+	Page      Page
+	Order     models.Order // with Items
+	Ticket    *models.Fulfilment
+	Payments  []models.Payment
+	Refunds   []models.Refund
+	Shares    map[string]models.Parts // what of the bill each refund gives back
+	HintedAt  *time.Time              // a browser reported a payment that the gateway has not confirmed to us yet
+	SoldOut   string                  // the dish that was gone when the money came; empty if unknown
+	Personal  bool                    // false hides name, phone and address (a callback without session)
+	Papers    []models.Paper
+	Shortages []ShortageView
 }
 
 // StaffLoginView is the login form.
@@ -247,19 +249,20 @@ type Undo struct {
 
 // StaffOrderView is everything staff may know of one order.
 type StaffOrderView struct {
-	Page     Page
-	Staff    models.Staff
-	Order    models.Order
-	Ticket   *models.Fulfilment
-	Payments []models.Payment
-	Refunds  []models.Refund
-	Shares   map[string]models.Parts // what of the bill each refund gives back
-	Waiting  map[string]int64        // the task of each failed refund that this person may send again
-	Disputes []models.Dispute
-	Papers   []models.Paper
-	Events   []OrderEvent
-	History  []OrderChange
-	Notice   string // a conflict: what has changed meanwhile
+	Page      Page
+	Staff     models.Staff
+	Order     models.Order
+	Ticket    *models.Fulfilment
+	Payments  []models.Payment
+	Refunds   []models.Refund
+	Shares    map[string]models.Parts // what of the bill each refund gives back
+	Waiting   map[string]int64        // the task of each failed refund that this person may send again
+	Disputes  []models.Dispute
+	Papers    []models.Paper
+	Shortages []models.Shortage
+	Events    []OrderEvent
+	History   []OrderChange
+	Notice    string // a conflict: what has changed meanwhile
 }
 
 // OrderEvent is one webhook event about the order.
@@ -301,8 +304,9 @@ type ErrorView struct {
 // MailView is what a letter is written from.
 type MailView struct {
 	Outlet   models.Outlet
-	Order    models.Order   // with Items
-	Refund   *models.Refund // the refund letters
-	Share    *models.Parts  // what of the bill Refund gives back; nil: the money was never kept
-	OrderURL string         // absolute
+	Order    models.Order     // with Items
+	Refund   *models.Refund   // the refund letters
+	Shortage *models.Shortage // the letter about one
+	Share    *models.Parts    // what of the bill Refund gives back; nil: the money was never kept
+	OrderURL string           // absolute
 }
