@@ -210,6 +210,13 @@ func TestPushJobTwice(t *testing.T) {
 	o := openPushOffice(t)
 	b := o.subscribe("en-IN")
 	o.move(models.TicketQueued, models.TicketAccepted)
+	o.service.After(func() { // a second job, while the first is waiting for the push service
+		o.service.After(nil)
+		if wait, err := sendPush(t.Context(), o.store, o.letters, 1); err != nil || wait == 0 {
+			t.Errorf("the second sender: wait %s, %v", wait, err)
+		}
+	})
+	o.run(1)
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Add(1)
