@@ -59,6 +59,7 @@ func readConfig(getenv func(string) string) (Config, error) {
 			RefundSpeed: get("RAZORPAY_REFUND_SPEED", "normal"), SweepPause: sweepPause,
 		},
 	}
+	c.Push = push.Testing{Loopback: asksLoopback}
 	c.Proxies = strings.FieldsFunc(get("TRUSTED_PROXIES", ""), func(r rune) bool { return r == ',' || r == ' ' })
 	var faults []error
 	fault := func(bad bool, format string, args ...any) {

@@ -18,6 +18,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -82,6 +83,11 @@ func (s *Server) Roots() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(s.http.Certificate())
 	return pool
+}
+
+// PEM is its certificate as a file has it, for a sender in another process.
+func (s *Server) PEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.http.Certificate().Raw})
 }
 
 // Browser makes a subscription.
