@@ -46,6 +46,7 @@ func samplePages() map[string]templ.Component {
 	wrongRefund.Errors = map[string]string{"pieces": "That is more than is left.", "reason": "Please say why: the customer reads it, and it is kept."}
 
 	pages := map[string]templ.Component{
+		"order_push":            OrderPage(sampleOrderView(func(v *OrderView) { paidAnd(models.TicketQueued)(v); v.PushKey = "BNotAKeyButAsLongAsOne" })),
 		"outlets":               OutletsPage(OutletsView{Page: outlets, Outlets: []OutletCard{{sampleOutlet(), sampleOpening()}, {sampleOutlet(), sampleClosed()}}}),
 		"menu":                  MenuPage(sampleMenuView()),
 		"menu_closed":           MenuPage(closed),
@@ -82,6 +83,9 @@ func samplePages() map[string]templ.Component {
 		"policy_contact":        PolicyPage(samplePolicyView("contact")),
 		"staff_outlet":          StaffOutletPage(sampleStaffOutletView()),
 		"error":                 ErrorPage(ErrorView{Page: samplePage("Not here"), Status: 404, Sentence: "We could not find that page.", RequestID: "7c1f"}),
+	}
+	for name, page := range sampleSettings("Tech park") {
+		pages[name] = page
 	}
 	for _, state := range []string{PayPreparing, PayReady, PayClosed, PayFailed, PayUnavailable} {
 		v := samplePayView(state)

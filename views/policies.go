@@ -62,6 +62,7 @@ func policyParts(v PolicyView) []policyPart {
 			{"What we ask for", []string{"Your name, mobile number and, for delivery, your address: without them we cannot bring your food. Your email is optional, and used for messages about your orders only. If you press “Use my location”, it is used for the delivery distance of that cart and nothing else."}},
 			{"What we do not see", []string{"Card numbers, UPI PINs and bank passwords go to Razorpay, never to us."}},
 			{"Who gets it", []string{"Razorpay gets the amount and the order's number to take your payment, and your mobile number to fill in its window. Nobody else gets anything. There is no advertising and no tracking on this site; the only cookies are your session, your cart and the choices you make."}},
+			{"Notifications", []string{"If you press “Notify me” on an order's page, the maker of your browser passes our messages on. They are locked so that only your device can read them. We forget your device after " + strconv.Itoa(models.SubscriptionDays) + " days, or when you press “Stop notifying me”."}},
 			{"How long we keep it", []string{"Orders and bills are kept as long as tax law asks. Messages from Razorpay lose everything about you after " + strconv.Itoa(models.EventBodyDays) + " days and are deleted after " + strconv.Itoa(models.EventDays) + ". Sessions end by themselves."}},
 			{"Your rights", []string{"Ask for a copy of what we hold about you, to have it corrected, or to have it erased, at " + contactOf(o) + ". What tax law makes us keep stays, without your name."}},
 		}
