@@ -91,6 +91,8 @@ func TestBrowserNotifications(t *testing.T) {
 
 	w.move(f.id, models.TicketQueued, models.TicketAccepted)
 	w.wait("the first message", func() bool { return len(device.Got()) == 1 })
+	c.is(id("order"), "data-state", "accepted")
+	c.says(id("push-button"), "Stop notifying me") // the page around it was drawn anew
 	w.move(f.id, models.TicketAccepted, models.TicketPreparing)
 	w.move(f.id, models.TicketPreparing, models.TicketReady)
 	w.wait("the second message", func() bool { return len(device.Got()) == 2 })
