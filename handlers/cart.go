@@ -28,7 +28,7 @@ func (a *App) showCart(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	page, err := a.page(c, "Your order", outlet)
+	page, err := a.page(c, views.T(c.UserContext(), "Your order"), outlet)
 	if err != nil {
 		return err
 	}
@@ -314,7 +314,7 @@ func (a *App) refuseChange(c *fiber.Ctx, session models.Session, change cartChan
 	case !isHTMX(c) && change.from == "":
 		return a.refuseDish(c, change, status, reason, cause)
 	case !isHTMX(c):
-		return a.showError(c, status, reason+".")
+		return a.showError(c, status, reason)
 	}
 	update, err := a.changeUpdate(c, session, change, reason)
 	if err != nil {
@@ -323,7 +323,7 @@ func (a *App) refuseChange(c *fiber.Ctx, session models.Session, change cartChan
 	// The stepper's own answer is out of band; the sentence is for those who look elsewhere on the page.
 	c.Set("HX-Retarget", "#toast")
 	c.Set("HX-Reswap", "innerHTML")
-	toast := views.ErrorToast(views.ErrorView{Page: a.plainPage(c), Status: status, Sentence: reason + ".", RequestID: visitOf(c).requestID})
+	toast := views.ErrorToast(views.ErrorView{Page: a.plainPage(c), Status: status, Sentence: reason, RequestID: visitOf(c).requestID})
 	return a.render(c, status, templ.Join(update, toast))
 }
 
@@ -331,11 +331,11 @@ func (a *App) refuseChange(c *fiber.Ctx, session models.Session, change cartChan
 func (a *App) refuseDish(c *fiber.Ctx, change cartChange, status int, reason string, cause error) error {
 	stale := errors.Is(cause, errStaleForm)
 	if isHTMX(c) && !stale {
-		return a.render(c, status, views.DishError(reason+"."))
+		return a.render(c, status, views.DishError(reason))
 	}
 	item, outlet, err := a.dishByID(c, change.itemID)
 	if errors.Is(err, models.ErrNotFound) {
-		return a.showError(c, status, reason+".")
+		return a.showError(c, status, reason)
 	}
 	if err != nil {
 		return err
@@ -344,7 +344,7 @@ func (a *App) refuseDish(c *fiber.Ctx, change cartChange, status int, reason str
 		c.Set("HX-Retarget", "#sheet")
 		c.Set("HX-Reswap", "innerHTML")
 	}
-	view := views.DishView{Item: item, Qty: change.qty, Note: change.note, Error: reason + ".", Picked: change.options}
+	view := views.DishView{Item: item, Qty: change.qty, Note: change.note, Error: reason, Picked: change.options}
 	if !change.adds {
 		view.Qty, view.Picked = 1, nil
 	}
@@ -372,34 +372,27 @@ func (a *App) dishByID(c *fiber.Ctx, itemID int64) (models.Item, models.Outlet, 
 // changeRefusal puts into words why the cart did not take a change. The database has refused it already; what is read here only helps
 // to name the limit.
 func (a *App) changeRefusal(c *fiber.Ctx, session models.Session, change cartChange, cause error) (status int, reason string, err error) {
-	var soldOut *models.ErrSoldOut
-	var choice *models.ErrChoice
+	ctx := c.UserContext()
 	switch {
-	case errors.As(cause, &choice):
-		return fiber.StatusUnprocessableEntity, strings.TrimSuffix(choice.Text, "."), nil
-	case errors.As(cause, &soldOut):
-		return fiber.StatusConflict, soldOutText(soldOut), nil
-	case errors.Is(cause, models.ErrOtherOutlet):
-		return fiber.StatusConflict, "Your order has dishes of another kitchen. Please finish or empty it first", nil
 	case errors.Is(cause, models.ErrNotFound):
-		return fiber.StatusConflict, "That dish was not found: it is not on the menu any more", nil
+		return fiber.StatusConflict, views.T(ctx, "That dish was not found: it is not on the menu any more."), nil
 	case !errors.Is(cause, models.ErrBadInput):
-		status, sentence := explain(cause)
-		return status, strings.TrimSuffix(sentence, "."), nil
+		status, reason = explain(ctx, cause)
+		return status, reason, nil
 	}
-	cart, err := a.store.FindCart(c.UserContext(), session)
+	cart, err := a.store.FindCart(ctx, session)
 	if err != nil {
 		return 0, "", err
 	}
 	switch {
 	case len(cart.Lines) >= models.MaxLines:
-		reason = fmt.Sprintf("An order has at most %d different dishes", models.MaxLines)
+		reason = views.T(ctx, "An order has at most %s different dishes.", strconv.Itoa(models.MaxLines))
 	case len([]rune(change.note)) > models.MaxLineNote:
-		reason = fmt.Sprintf("A note has at most %d characters", models.MaxLineNote)
+		reason = views.T(ctx, "A note has at most %s characters.", strconv.Itoa(models.MaxLineNote))
 	case change.qty+lineQty(cart, change) > models.MaxLineQty:
-		reason = fmt.Sprintf("%d of one dish is the most we take online", models.MaxLineQty)
+		reason = views.T(ctx, "%s of one dish is the most we take online.", strconv.Itoa(models.MaxLineQty))
 	default:
-		reason = fmt.Sprintf("The notes on one dish have at most %d characters together", models.MaxLineNote)
+		reason = views.T(ctx, "The notes on one dish have at most %s characters together.", strconv.Itoa(models.MaxLineNote))
 	}
 	return fiber.StatusUnprocessableEntity, reason, nil
 }

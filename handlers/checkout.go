@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"math"
@@ -87,7 +88,7 @@ func (a *App) reviewCheckout(c *fiber.Ctx, session models.Session, fields views.
 	if err != nil {
 		return view, err
 	}
-	if view.Page, err = a.page(c, "Checkout", outlet); err != nil {
+	if view.Page, err = a.page(c, views.T(ctx, "Checkout"), outlet); err != nil {
 		return view, err
 	}
 	view.Form.Way = offeredWay(outlet, fields.Way)
@@ -159,13 +160,13 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	in, wrong := checkFields(fields)
+	in, wrong := checkFields(c.UserContext(), fields)
 	if len(wrong) > 0 {
 		return a.askAgain(c, session, fields, fiber.StatusUnprocessableEntity, wrong, "")
 	}
 	in.Cash = fields.Pays == "cash"
 	in.At, in.SoonestBy = chosenTime(fields.Time), chosenTime(f.get("soonest_by"))
-	in.Session, in.CheckoutKey, in.Review = session, f.get("checkout_key"), f.get("review")
+	in.Session, in.CheckoutKey, in.Review, in.Language = session, f.get("checkout_key"), f.get("review"), views.LanguageOf(c.UserContext())
 	cart, err := a.store.FindCart(c.UserContext(), session)
 	if err != nil {
 		return err
@@ -184,7 +185,7 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 		if !errors.Is(err, models.ErrBadMove) {
 			return err
 		}
-		return a.askAgain(c, session, fields, fiber.StatusUnprocessableEntity, map[string]string{"way": "This kitchen does not offer that. Please choose again."}, "")
+		return a.askAgain(c, session, fields, fiber.StatusUnprocessableEntity, map[string]string{"way": views.T(c.UserContext(), "This kitchen does not offer that. Please choose again.")}, "")
 	}
 	order, err := a.cashier.PlaceOrder(c.UserContext(), in)
 	if err != nil {
@@ -220,7 +221,7 @@ func (a *App) changeExtras(c *fiber.Ctx) error {
 		a.note(c, errStaleForm)
 		return a.askAgain(c, session, fields, fiber.StatusForbidden, nil, "details")
 	}
-	if _, _, wrong := checkExtras(fields); len(wrong) > 0 {
+	if _, _, wrong := checkExtras(c.UserContext(), fields); len(wrong) > 0 {
 		return a.askAgain(c, session, fields, fiber.StatusUnprocessableEntity, wrong, "")
 	}
 	cart, err := a.store.FindCart(c.UserContext(), session)
@@ -265,23 +266,23 @@ func (a *App) setExtras(c *fiber.Ctx, cart models.Cart, fields views.CheckoutFie
 	if cart.ID == 0 {
 		return false, nil
 	}
-	coupon, tip, _ := checkExtras(fields)
+	coupon, tip, _ := checkExtras(c.UserContext(), fields)
 	return a.store.SetExtras(c.UserContext(), cart.ID, coupon, tip)
 }
 
 // checkExtras reads coupon and tip as typed, and says what is wrong in words for people.
-func checkExtras(f views.CheckoutFields) (coupon string, tip models.Paise, wrong map[string]string) {
+func checkExtras(ctx context.Context, f views.CheckoutFields) (coupon string, tip models.Paise, wrong map[string]string) {
 	wrong = map[string]string{}
 	coupon, ok := models.NormalCoupon(f.Coupon)
 	if !ok {
-		wrong["coupon"] = "A coupon has 3 to 20 letters and digits."
+		wrong["coupon"] = views.T(ctx, "A coupon has 3 to 20 letters and digits.")
 	}
 	rupees := f.Tip
 	switch {
 	case rupees == "":
 		rupees = "0"
 	case !views.IsTipChoice(rupees):
-		wrong["tip"] = "Please choose one of the tips."
+		wrong["tip"] = views.T(ctx, "Please choose one of the tips.")
 		return coupon, 0, wrong
 	case rupees == "other":
 		if rupees = strings.Trim(f.TipOther, " ₹"); rupees == "" {
@@ -290,7 +291,7 @@ func checkExtras(f views.CheckoutFields) (coupon string, tip models.Paise, wrong
 	}
 	n, err := strconv.ParseUint(rupees, 10, 16)
 	if tip = models.Paise(n) * 100; err != nil || tip > models.MaxTipPaise {
-		wrong["tip"] = "A tip is in whole rupees, at most " + views.ShortRupees(models.MaxTipPaise) + "."
+		wrong["tip"] = views.T(ctx, "A tip is in whole rupees, at most %s.", views.ShortRupees(models.MaxTipPaise))
 	}
 	return coupon, tip, wrong
 }
@@ -337,7 +338,7 @@ func (a *App) refuseOrder(c *fiber.Ctx, in payments.Checkout, fields views.Check
 		a.note(c, cause)
 		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, nil, "time")
 	case errors.As(cause, &delivery) && delivery.Why == "far":
-		return a.askAgain(c, in.Session, fields, fiber.StatusUnprocessableEntity, map[string]string{"pin": "We do not deliver to this PIN code."}, "")
+		return a.askAgain(c, in.Session, fields, fiber.StatusUnprocessableEntity, map[string]string{"pin": views.T(c.UserContext(), "We do not deliver to this PIN code.")}, "")
 	case errors.As(cause, &cash):
 		a.note(c, cause)
 		return a.askAgain(c, in.Session, fields, fiber.StatusConflict, map[string]string{"pays": views.CashText(c.UserContext(), cash)}, "")
@@ -387,61 +388,61 @@ const (
 )
 
 // checkFields judges what was typed, as the database's checks will, and says what is wrong per field in words for people.
-func checkFields(f views.CheckoutFields) (payments.Checkout, map[string]string) {
+func checkFields(ctx context.Context, f views.CheckoutFields) (payments.Checkout, map[string]string) {
 	wrong := map[string]string{}
 	in := payments.Checkout{Way: f.Way, Name: strings.TrimSpace(f.Name), Email: strings.TrimSpace(f.Email), Note: f.Note}
 	var ok bool
 	if in.Phone, ok = normalPhone(f.Phone); !ok {
-		wrong["phone"] = "A mobile number has 10 digits and begins with 6, 7, 8 or 9, such as 98450 12345."
+		wrong["phone"] = views.T(ctx, "A mobile number has 10 digits and begins with 6, 7, 8 or 9, such as 98450 12345.")
 	}
 	switch n := utf8.RuneCountInString(in.Name); {
 	case n == 0:
-		wrong["name"] = "Please tell us your name."
+		wrong["name"] = views.T(ctx, "Please tell us your name.")
 	case n > maxName:
-		wrong["name"] = "A name has at most 80 characters."
+		wrong["name"] = views.T(ctx, "A name has at most 80 characters.")
 	}
 	if in.Email != "" && !isEmail(in.Email) {
-		wrong["email"] = "An email address looks like name@example.com."
+		wrong["email"] = views.T(ctx, "An email address looks like name@example.com.")
 	}
-	_, _, wrongExtras := checkExtras(f)
+	_, _, wrongExtras := checkExtras(ctx, f)
 	maps.Copy(wrong, wrongExtras)
 	if in.BuyerGSTIN, ok = models.NormalGSTIN(f.GSTIN); !ok {
-		wrong["gstin"] = "A GSTIN has 15 characters, such as 29ABCDE1234F1ZW. Please check it."
+		wrong["gstin"] = views.T(ctx, "A GSTIN has 15 characters, such as 29ABCDE1234F1ZW. Please check it.")
 	}
 	if in.BuyerName = strings.TrimSpace(f.BuyerName); utf8.RuneCountInString(in.BuyerName) > maxAddress {
-		wrong["buyer_name"] = "The name of a business has at most 120 characters."
+		wrong["buyer_name"] = views.T(ctx, "The name of a business has at most 120 characters.")
 	}
 	if utf8.RuneCountInString(in.Note) > maxNote {
-		wrong["note"] = "A note has at most 500 characters."
+		wrong["note"] = views.T(ctx, "A note has at most 500 characters.")
 	}
 	switch f.Way {
 	case "":
-		wrong["way"] = "Please choose delivery or pickup."
+		wrong["way"] = views.T(ctx, "Please choose delivery or pickup.")
 	case "delivery":
-		checkAddress(f, &in, wrong)
+		checkAddress(ctx, f, &in, wrong)
 	}
 	return in, wrong
 }
 
-func checkAddress(f views.CheckoutFields, in *payments.Checkout, wrong map[string]string) {
+func checkAddress(ctx context.Context, f views.CheckoutFields, in *payments.Checkout, wrong map[string]string) {
 	in.Line1, in.Line2, in.Directions = strings.TrimSpace(f.Line1), strings.TrimSpace(f.Line2), strings.TrimSpace(f.Directions)
 	for _, line := range []struct{ name, value, missing string }{
-		{"line1", in.Line1, "Please tell us the flat, floor or building."},
-		{"line2", in.Line2, "Please tell us the street or area."},
+		{"line1", in.Line1, views.Key("Please tell us the flat, floor or building.")},
+		{"line2", in.Line2, views.Key("Please tell us the street or area.")},
 	} {
 		switch {
 		case line.value == "":
-			wrong[line.name] = line.missing
+			wrong[line.name] = views.T(ctx, line.missing)
 		case utf8.RuneCountInString(line.value) > maxAddress:
-			wrong[line.name] = "An address line has at most 120 characters."
+			wrong[line.name] = views.T(ctx, "An address line has at most 120 characters.")
 		}
 	}
 	if utf8.RuneCountInString(in.Directions) > maxHint {
-		wrong["directions"] = "Directions have at most 200 characters."
+		wrong["directions"] = views.T(ctx, "Directions have at most 200 characters.")
 	}
 	var ok bool
 	if in.PIN, ok = normalPIN(f.PIN); !ok {
-		wrong["pin"] = "A PIN code has 6 digits, such as 560038."
+		wrong["pin"] = views.T(ctx, "A PIN code has 6 digits, such as 560038.")
 	}
 }
 

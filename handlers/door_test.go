@@ -262,7 +262,7 @@ func TestErrorTable(t *testing.T) {
 		{models.ErrSignedOut, 401, "sign in again"}, {models.ErrWrongLogin, 401, "wrong"}, {errForeign, 403, "another site"}, {errForbidden, 403, "not open to your login"},
 		{models.ErrNotFound, 404, "nothing at this address"}, {models.ErrKeyReused, 409, "Checkout details have changed"}, {models.ErrBillChanged, 409, "The bill changed"},
 		{models.ErrTooLate, 409, "too late"}, {models.ErrBadMove, 409, "moved on"}, {models.ErrClosed, 409, "not taking orders"}, {models.ErrOtherOutlet, 409, "another kitchen"},
-		{&models.ErrSoldOut{Name: "Kheer"}, 409, "Kheer is sold out"}, {&models.ErrChoice{Text: "Thali: choose 1 from Drink."}, 422, "choose 1"}, {&models.ErrDelivery{Why: "far"}, 422, "do not deliver"},
+		{&models.ErrSoldOut{Name: "Kheer"}, 409, "Kheer is sold out"}, {&models.ErrChoice{Dish: "Thali", Why: models.ChoiceCount, Group: "Drink", Least: 1, Most: 1}, 422, "choose 1"}, {&models.ErrDelivery{Why: "far"}, 422, "do not deliver"},
 		{payments.ErrTooLarge, 413, "too large"}, {models.ErrTooManyTries, 429, "Too many tries"}, {payments.ErrNoGateway, 503, "payment service"},
 		{context.DeadlineExceeded, 503, "try again in a minute"}, {network, 503, "try again in a minute"}, {errors.New("pq: column s.x"), 500, "went wrong on our side"},
 		{fiber.ErrTeapot, 418, "not one our pages send"},

@@ -30,45 +30,48 @@ var answers = []struct {
 	status   int
 	sentence string
 }{
-	{models.ErrBadInput, 400, "That request was not one our pages send. Nothing was changed."},
-	{errBadForm, 400, "That request was not one our pages send. Nothing was changed."},
-	{payments.ErrBadSignature, 400, "We could not verify this report of a payment. If you have paid, your order's page shows it as soon as Razorpay tells us."},
-	{models.ErrSignedOut, 401, "You were signed out. Please sign in again."},
-	{models.ErrWrongLogin, 401, "Login or password is wrong."},
-	{errForeign, 403, "That came from another site's page, so we did nothing. Please start from our menu."},
-	{errStaleForm, 403, "This page had been open for too long, so nothing was changed. Please try once more."},
-	{errForbidden, 403, "That is not open to your login. Please ask the owner."},
-	{models.ErrNotFound, 404, "There is nothing at this address."},
-	{models.ErrNotOurs, 404, "There is nothing at this address."},
-	{models.ErrKeyReused, 409, "Checkout details have changed. Please look at your order again."},
-	{models.ErrBillChanged, 409, "The bill changed. Please look at it again before you pay."},
-	{models.ErrPreparing, 409, "We are still preparing the payment. Please try again in a moment."},
-	{models.ErrTooLate, 409, "It is too late for that: the kitchen has begun. Please call us."},
-	{models.ErrEdited, 409, "Somebody else has changed this meanwhile. Nothing was changed; please look at it again."},
-	{models.ErrBadMove, 409, "That is not possible any more: the order has moved on meanwhile."},
-	{models.ErrClosed, 409, "We are not taking orders now. Your cart keeps what you chose."},
-	{models.ErrTimeGone, 409, "That time has just been taken. Please choose another."},
-	{models.ErrOtherOutlet, 409, "Your order has dishes of another kitchen. Please finish or empty it first."},
-	{models.ErrEmptyCart, 409, "Your cart is empty."},
-	{models.ErrTooMuch, 409, "That is more than is left to give back. Nothing was changed."},
-	{models.ErrTooSmall, 409, "The least that can be paid online is ₹1. Please add something to your order."},
-	{models.ErrAmountMismatch, 409, "The amount paid does not match the bill. We are looking into it."},
-	{payments.ErrTooLarge, 413, "That was too large. Nothing was changed."},
-	{models.ErrTooManyBrowsers, 429, "Enough devices hear about this order already. Please stop one of them first."},
-	{models.ErrTooManyTries, 429, "Too many tries. Please wait a quarter of an hour."},
-	{payments.ErrNoGateway, 503, "The payment service does not answer at the moment. Nothing was charged and your order is saved."},
-	{payments.ErrUnconfirmed, 202, "We are confirming your payment. Please do not pay again."},
+	{models.ErrBadInput, 400, views.Key("That request was not one our pages send. Nothing was changed.")},
+	{errBadForm, 400, views.Key("That request was not one our pages send. Nothing was changed.")},
+	{payments.ErrBadSignature, 400, views.Key("We could not verify this report of a payment. If you have paid, your order's page shows it as soon as Razorpay tells us.")},
+	{models.ErrSignedOut, 401, views.Key("You were signed out. Please sign in again.")},
+	{models.ErrWrongLogin, 401, views.Key("Login or password is wrong.")},
+	{errForeign, 403, views.Key("That came from another site's page, so we did nothing. Please start from our menu.")},
+	{errStaleForm, 403, views.Key("This page had been open for too long, so nothing was changed. Please try once more.")},
+	{errForbidden, 403, views.Key("That is not open to your login. Please ask the owner.")},
+	{models.ErrNotFound, 404, views.Key("There is nothing at this address.")},
+	{models.ErrNotOurs, 404, views.Key("There is nothing at this address.")},
+	{models.ErrKeyReused, 409, views.Key("Checkout details have changed. Please look at your order again.")},
+	{models.ErrBillChanged, 409, views.Key("The bill changed. Please look at it again before you pay.")},
+	{models.ErrPreparing, 409, views.Key("We are still preparing the payment. Please try again in a moment.")},
+	{models.ErrTooLate, 409, views.Key("It is too late for that: the kitchen has begun. Please call us.")},
+	{models.ErrEdited, 409, views.Key("Somebody else has changed this meanwhile. Nothing was changed; please look at it again.")},
+	{models.ErrBadMove, 409, views.Key("That is not possible any more: the order has moved on meanwhile.")},
+	{models.ErrClosed, 409, views.Key("We are not taking orders now. Your cart keeps what you chose.")},
+	{models.ErrTimeGone, 409, views.Key("That time has just been taken. Please choose another.")},
+	{models.ErrOtherOutlet, 409, views.Key("Your order has dishes of another kitchen. Please finish or empty it first.")},
+	{models.ErrEmptyCart, 409, views.Key("Your cart is empty.")},
+	{models.ErrReviewClosed, 409, views.Key("The time to change this review is over. It stays as it is.")},
+	{models.ErrNoRefund, 422, views.Key("Nothing of this order has been given back yet.")},
+	{models.ErrTooMuch, 409, views.Key("That is more than is left to give back. Nothing was changed.")},
+	{models.ErrTooSmall, 409, views.Key("The least that can be paid online is ₹1. Please add something to your order.")},
+	{models.ErrAmountMismatch, 409, views.Key("The amount paid does not match the bill. We are looking into it.")},
+	{payments.ErrTooLarge, 413, views.Key("That was too large. Nothing was changed.")},
+	{models.ErrEnough, 429, views.Key("That is as much as we can take here for today. Please call us.")},
+	{models.ErrTooManyBrowsers, 429, views.Key("Enough devices hear about this order already. Please stop one of them first.")},
+	{models.ErrTooManyTries, 429, views.Key("Too many tries. Please wait a quarter of an hour.")},
+	{payments.ErrNoGateway, 503, views.Key("The payment service does not answer at the moment. Nothing was charged and your order is saved.")},
+	{payments.ErrUnconfirmed, 202, views.Key("We are confirming your payment. Please do not pay again.")},
 	{models.ErrOtherMode, 503, busySentence},
 	{context.DeadlineExceeded, 503, busySentence},
 }
 
-const (
-	busySentence  = "We cannot answer just now, sorry. Please try again in a minute; if you have paid, do not pay again."
-	faultSentence = "Something went wrong on our side, sorry. Please try again in a minute; if you have paid, do not pay again."
+var (
+	busySentence  = views.Key("We cannot answer just now, sorry. Please try again in a minute; if you have paid, do not pay again.")
+	faultSentence = views.Key("Something went wrong on our side, sorry. Please try again in a minute; if you have paid, do not pay again.")
 )
 
-// explain gives an error's status and the sentence a visitor sees. It never shows an error's own text, but for the ones written for people.
-func explain(err error) (status int, sentence string) {
+// explain gives an error's status and the sentence a visitor sees, in their language. It never shows an error's own text.
+func explain(ctx context.Context, err error) (status int, sentence string) {
 	var choice *models.ErrChoice
 	var soldOut *models.ErrSoldOut
 	var delivery *models.ErrDelivery
@@ -76,46 +79,46 @@ func explain(err error) (status int, sentence string) {
 	var network net.Error
 	switch {
 	case errors.As(err, &choice):
-		return 422, choice.Text
+		return 422, views.ChoiceText(ctx, choice)
 	case errors.As(err, &soldOut):
-		return 409, soldOutText(soldOut)
+		return 409, soldOutText(ctx, soldOut)
 	case errors.As(err, &delivery):
-		return 422, "We do not deliver there. Please look at the address again."
+		return 422, views.T(ctx, "We do not deliver there. Please look at the address again.")
 	}
 	for _, answer := range answers {
 		if errors.Is(err, answer.is) {
-			return answer.status, answer.sentence
+			return answer.status, views.T(ctx, answer.sentence)
 		}
 	}
 	switch {
 	case errors.As(err, &network), models.IsUnavailable(err):
-		return 503, busySentence
+		return 503, views.T(ctx, busySentence)
 	case errors.As(err, &refused):
-		return refused.Code, refusalSentence(refused.Code)
+		return refused.Code, views.T(ctx, refusalSentence(refused.Code))
 	}
-	return 500, faultSentence
+	return 500, views.T(ctx, faultSentence)
 }
 
 func refusalSentence(status int) string {
 	switch {
 	case status == 404:
-		return "There is nothing at this address."
+		return views.Key("There is nothing at this address.")
 	case status == 405:
-		return "This address does not work that way. Please start from our menu."
+		return views.Key("This address does not work that way. Please start from our menu.")
 	case status == 413:
-		return "That was too large. Nothing was changed."
+		return views.Key("That was too large. Nothing was changed.")
 	case status < 500:
-		return "That request was not one our pages send. Nothing was changed."
+		return views.Key("That request was not one our pages send. Nothing was changed.")
 	}
 	return faultSentence
 }
 
 // soldOutText says what cannot be had, and how many still can.
-func soldOutText(e *models.ErrSoldOut) string {
+func soldOutText(ctx context.Context, e *models.ErrSoldOut) string {
 	if e.Left > 0 {
-		return "Only " + views.Count(e.Left, "portion", "portions") + " of " + e.Name + " left"
+		return views.T(ctx, "Only %d portions of %s left.", e.Left, e.Name)
 	}
-	return views.OffText(e)
+	return views.OffText(ctx, e)
 }
 
 // panicError is a panic on its way to the log.
@@ -129,6 +132,7 @@ func (e *panicError) Error() string { return "panic: " + e.fault }
 // fail is Fiber's error handler: it answers what never came to a handler of ours, such as a body over the limit.
 func (a *App) fail(c *fiber.Ctx, err error) error {
 	v := visitOf(c)
+	c.SetUserContext(views.WithLanguage(c.UserContext(), a.languageOf(c)))
 	a.setHeaders(c)
 	answerErr := a.answerError(c, err)
 	a.logRequest(c.UserContext(), c, v, unmatched, c.Response().StatusCode(), 0, err)
@@ -137,7 +141,7 @@ func (a *App) fail(c *fiber.Ctx, err error) error {
 
 // answerError makes an error a page, or, for htmx, a sentence for #toast. Whatever was rendered before is dropped; cookies stay.
 func (a *App) answerError(c *fiber.Ctx, err error) error {
-	status, sentence := explain(err)
+	status, sentence := explain(c.UserContext(), err)
 	return a.showError(c, status, sentence)
 }
 
@@ -156,7 +160,7 @@ func (a *App) showError(c *fiber.Ctx, status int, sentence string) error {
 	if err := a.render(c, status, component); err != nil {
 		// A view that cannot be rendered is our fault; the visitor still gets a sentence.
 		c.Type("txt", "utf-8")
-		return c.Status(fiber.StatusInternalServerError).SendString(faultSentence + "\n" + view.RequestID + "\n")
+		return c.Status(fiber.StatusInternalServerError).SendString(views.T(c.UserContext(), faultSentence) + "\n" + view.RequestID + "\n")
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (a *App) showFront(c *fiber.Ctx) error {
 		return a.showMenu(c, outlets[0])
 	}
 	view := views.OutletsView{Page: a.plainPage(c)}
-	view.Page.Title = "Order online"
+	view.Page.Title = views.T(c.UserContext(), "Order online")
 	now, err := a.store.Now(c.UserContext())
 	if err != nil {
 		return err
@@ -73,6 +73,9 @@ func (a *App) showMenu(c *fiber.Ctx, outlet models.Outlet) error {
 	c.Set(fiber.HeaderCacheControl, noCache)
 	if isHTMX(c) {
 		return a.render(c, fiber.StatusOK, views.MenuResults(view))
+	}
+	if view.Rating, err = a.store.FindRating(c.UserContext(), outlet.ID); err != nil {
+		return err
 	}
 	return a.render(c, fiber.StatusOK, views.MenuPage(view))
 }

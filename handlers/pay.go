@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +21,9 @@ import (
 
 // sheetColour is the brand's, on Razorpay's sheet (ux.md section 7).
 const sheetColour = "#5b1440"
+
+// sheetLanguages are the ones of ours that Razorpay's sheet is written in, English aside (config.display.language).
+var sheetLanguages = map[string]bool{"hi": true}
 
 func payURL(order models.Order) string { return "/pay/" + order.Token }
 
@@ -47,7 +51,7 @@ func (a *App) renderPay(c *fiber.Ctx, status int, order models.Order) error {
 	}
 	view := views.PayView{Page: facts.Page, Order: order, ScriptURL: a.cfg.CheckoutURL, HostedURL: a.cfg.HostedURL,
 		CancelURL: a.cfg.PublicURL + payURL(order) + "?state=" + views.PayClosed}
-	view.Page.Title = "Payment"
+	view.Page.Title = views.T(c.UserContext(), "Payment")
 	current, open, err := a.currentGatewayOrder(c, order)
 	if err != nil {
 		return err
@@ -60,7 +64,7 @@ func (a *App) renderPay(c *fiber.Ctx, status int, order models.Order) error {
 		if err := a.store.HandOut(c.UserContext(), current.RazorpayOrderID); err != nil {
 			return err
 		}
-		view.Options = a.payOptions(order, current, facts.Page.Now)
+		view.Options = a.payOptions(c.UserContext(), order, current, facts.Page.Now)
 	}
 	c.Set(fiber.HeaderContentSecurityPolicy, payPolicy(a.cfg.CSPHosts))
 	c.Set("Cross-Origin-Opener-Policy", "same-origin-allow-popups") // banks' windows report back to the sheet
@@ -109,15 +113,20 @@ func (a *App) currentGatewayOrder(c *fiber.Ctx, order models.Order) (current mod
 	return current, false, err
 }
 
-func (a *App) payOptions(order models.Order, current models.GatewayOrder, now time.Time) views.PayOptions {
-	return views.PayOptions{
+func (a *App) payOptions(ctx context.Context, order models.Order, current models.GatewayOrder, now time.Time) views.PayOptions {
+	options := views.PayOptions{
 		Key: a.cfg.KeyID, OrderID: current.RazorpayOrderID, Amount: current.AmountPaise, Currency: current.Currency,
-		Name: order.OutletName, Description: "Order " + strconv.Itoa(order.Number),
+		Name: order.OutletName, Description: views.T(ctx, "Order %s", strconv.Itoa(order.Number)),
 		Prefill:     views.PayPrefill{Name: order.Name, Contact: order.Phone, Email: order.Email},
 		Theme:       views.PayTheme{Color: sheetColour},
 		Timeout:     int(order.HoldExpiresAt.Sub(now) / time.Second),
 		CallbackURL: a.cfg.PublicURL + "/payments/verify?order=" + url.QueryEscape(order.Token),
 	}
+	if language := views.LanguageOf(ctx); sheetLanguages[language] {
+		options.Config = &views.PayConfig{}
+		options.Config.Display.Language = language
+	}
+	return options
 }
 
 // openPayment makes or finds the gateway order and goes to the page that opens it.
@@ -170,7 +179,7 @@ func (a *App) verifyScript(c *fiber.Ctx) error {
 		return c.Status(fiber.StatusAccepted).JSON(fiber.Map{"status": "confirming", "location": orderURL(*order)})
 	}
 	a.note(c, err)
-	status, sentence := explain(err)
+	status, sentence := explain(c.UserContext(), err)
 	return c.Status(status).JSON(fiber.Map{"error": sentence, "request_id": visitOf(c).requestID})
 }
 

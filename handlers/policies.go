@@ -37,7 +37,7 @@ func (a *App) showPolicy(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	page.Title = views.PolicyTitle(name)
+	page.Title = views.PolicyTitle(c.UserContext(), name)
 	view := views.PolicyView{Page: page, Name: name}
 	if view.List, err = a.store.PriceList(c.UserContext(), outlet.ID); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (a *App) showOffline(c *fiber.Ctx) error {
 		return err
 	}
 	page := a.plainPage(c)
-	page.Title, page.CSRF = "No connection", ""
+	page.Title, page.CSRF = views.T(c.UserContext(), "No connection"), ""
 	view := views.OutletsView{Page: page}
 	for _, o := range outlets {
 		view.Outlets = append(view.Outlets, views.OutletCard{Outlet: o})

@@ -33,7 +33,7 @@ func (a *App) subscribe(c *fiber.Ctx) error {
 	err = a.store.SaveSubscription(c.UserContext(), models.PushSubscription{OrderID: order.ID, Endpoint: f.get("endpoint"), P256dh: f.get("p256dh"), Auth: f.get("auth"), Language: views.LanguageOf(c.UserContext())})
 	if errors.Is(err, models.ErrBadInput) {
 		a.note(c, err)
-		return a.showError(c, fiber.StatusUnprocessableEntity, "This browser's notification service is not one we can reach. This page still updates by itself.")
+		return a.showError(c, fiber.StatusUnprocessableEntity, views.T(c.UserContext(), "This browser's notification service is not one we can reach. This page still updates by itself."))
 	}
 	if err != nil {
 		return err

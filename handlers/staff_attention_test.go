@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -94,11 +95,11 @@ func TestAttention(t *testing.T) {
 			return tx.RecordDispute(t.Context(), models.Dispute{RazorpayDisputeID: "disp_TstAbCdEf00001", PaymentID: payment, OrderID: o.ID, AmountPaise: o.AmountPaise, Currency: "INR", Status: "open", RespondBy: &due, ReasonCode: "not_received"})
 		}))
 		page := b.get("/staff/attention").is(200)
-		if first := page.texts("task")[0]; !strings.Contains(first, "A bank asks "+views.Rupees(o.AmountPaise)) || !strings.Contains(first, "by "+views.When(due, atNoon())) || !strings.Contains(first, "5 days left") {
+		if first := page.texts("task")[0]; !strings.Contains(first, "A bank asks "+views.Rupees(o.AmountPaise)) || !strings.Contains(first, "by "+views.When(context.Background(), due, atNoon())) || !strings.Contains(first, "5 days left") {
 			t.Errorf("first is %q", first)
 		}
-		b.get(orderPath(o, "")).is(200).says("dispute-row", "disp_TstAbCdEf00001", "open", "not received", "by "+views.When(due, atNoon()), views.Rupees(o.AmountPaise)).says("history-row", "dispute open")
-		b.get(orderPath(o, "/timeline")).is(200).says("timeline-entry", "Dispute open", "disp_TstAbCdEf00001", "answer by "+views.Date(due))
+		b.get(orderPath(o, "")).is(200).says("dispute-row", "disp_TstAbCdEf00001", "open", "not received", "by "+views.When(context.Background(), due, atNoon()), views.Rupees(o.AmountPaise)).says("history-row", "dispute open")
+		b.get(orderPath(o, "/timeline")).is(200).says("timeline-entry", "Dispute open", "disp_TstAbCdEf00001", "answer by "+views.Date(context.Background(), due))
 	})
 
 	k.run(t, "many_are_counted_on_the_board", func(t *testing.T) {

@@ -53,7 +53,7 @@ func (a *App) signIn(c *fiber.Ctx) error {
 	}
 	err = checkForm(c, visitOf(c).token)
 	if errors.Is(err, errStaleForm) {
-		_, sentence := explain(err)
+		_, sentence := explain(c.UserContext(), err)
 		return a.askLogin(c, fiber.StatusForbidden, f.get("login"), sentence)
 	}
 	if err != nil {
@@ -61,7 +61,7 @@ func (a *App) signIn(c *fiber.Ctx) error {
 	}
 	token, _, err := a.store.SignInStaff(c.UserContext(), f.get("login"), f.get("password"), a.clientAddress(c))
 	if errors.Is(err, models.ErrWrongLogin) || errors.Is(err, models.ErrTooManyTries) {
-		status, sentence := explain(err)
+		status, sentence := explain(c.UserContext(), err)
 		if status == fiber.StatusTooManyRequests {
 			c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int(triesPause/time.Second)))
 		}

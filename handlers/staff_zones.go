@@ -95,10 +95,10 @@ func (a *App) tryPlace(c *fiber.Ctx, outlet models.Outlet, zones []models.ZoneEd
 	if err != nil {
 		return f, "", err
 	}
-	far := views.Distance(*to.DistanceMetres)
+	far := views.Distance(c.UserContext(), *to.DistanceMetres)
 	for _, b := range list.Bands {
 		if *to.DistanceMetres <= b.UpToMetres {
-			return f, fmt.Sprintf("No zone holds it. It is %s away, in the distance band up to %s: %s.", far, views.Distance(b.UpToMetres),
+			return f, fmt.Sprintf("No zone holds it. It is %s away, in the distance band up to %s: %s.", far, views.Distance(c.UserContext(), b.UpToMetres),
 				views.ZoneText(models.Zone{Served: true, FeePaise: b.FeePaise, MinimumPaise: b.MinimumPaise, FreeAbovePaise: b.FreeAbovePaise})), nil
 		}
 	}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 func TestRestartingDatabaseIsBusy(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"57P01", "57P02", "57P03", "53300"} {
-		if status, _ := explain(fmt.Errorf("session: %w", &pgconn.PgError{Code: code})); status != 503 {
+		if status, _ := explain(context.Background(), fmt.Errorf("session: %w", &pgconn.PgError{Code: code})); status != 503 {
 			t.Errorf("%s is answered with %d", code, status)
 		}
 	}
@@ -26,7 +27,7 @@ func TestRestartingDatabaseIsBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, cut := range []error{driver.ErrBadConn, sql.ErrConnDone, closed.Ping()} { // a connection that was cut, as the driver says it; a shop that stops
-		if status, _ := explain(fmt.Errorf("session: %w", cut)); status != 503 {
+		if status, _ := explain(context.Background(), fmt.Errorf("session: %w", cut)); status != 503 {
 			t.Errorf("%v is answered with %d", cut, status)
 		}
 	}

@@ -24,6 +24,11 @@ func sendLetter(ctx context.Context, store *models.Store, letters Letters, lette
 	if err != nil {
 		return err
 	}
+	if letter.Kind == models.LetterReviewWanted {
+		if skipped, err := store.SkipReviewLetter(ctx, letterID); err != nil || skipped {
+			return err
+		}
+	}
 	message, err := write(ctx, store, letters, letter)
 	if err != nil {
 		return err
@@ -52,10 +57,11 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 		return mail.Message{}, err
 	}
 	view := views.MailView{Outlet: outlet, Order: order, OrderURL: letters.PublicURL + "/orders/" + order.Token}
+	ctx = views.WithLanguage(ctx, order.Language)
 	var text views.Letter
 	switch letter.Kind {
 	case models.LetterConfirmation:
-		text, err = views.ConfirmationMail(view)
+		text, err = views.ConfirmationMail(ctx, view)
 	case models.LetterRefundRequested, models.LetterRefundProcessed:
 		var refund models.Refund
 		if refund, err = store.FindRefund(ctx, letter.Ref); err != nil {
@@ -69,7 +75,7 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 		if share, kept := shares[refund.ID]; kept {
 			view.Share = &share
 		}
-		text, err = views.RefundMail(view)
+		text, err = views.RefundMail(ctx, view)
 	case models.LetterShortage:
 		var shortage models.Shortage
 		var id int64
@@ -80,7 +86,11 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 			break
 		}
 		view.Shortage = &shortage
-		text, err = views.ShortageMail(view)
+		text, err = views.ShortageMail(ctx, view)
+	case models.LetterComplaintReceived, models.LetterComplaintAnswered, models.LetterComplaintResolved:
+		text, err = writeComplaint(ctx, store, view, letter)
+	case models.LetterReviewWanted:
+		text, err = views.ReviewMail(ctx, view)
 	default:
 		err = fmt.Errorf("no text for letters of kind %q", letter.Kind)
 	}

@@ -54,12 +54,12 @@ func (d Diet) Narrow(item Item) (_ Item, fits bool) {
 // refusal says what of a dish with these choices the diet leaves out: an *ErrChoice, or nil.
 func (d Diet) refusal(item Item, optionIDs []int64) error {
 	if !d.allows(item.Mark, item.Jain, item.Allergens) {
-		return &ErrChoice{ItemID: item.ID, Text: fmt.Sprintf("Your filter leaves out %s. Change the filter on the menu to add it.", item.Name)}
+		return &ErrChoice{ItemID: item.ID, Dish: item.Name, Why: ChoiceFiltered}
 	}
 	for _, g := range item.Groups {
 		for _, o := range g.Options {
 			if slices.Contains(optionIDs, o.ID) && !d.allows(o.Mark, o.Jain, o.Allergens) {
-				return &ErrChoice{ItemID: item.ID, Text: fmt.Sprintf("%s: your filter leaves out %s. Change the filter on the menu to add it.", item.Name, o.Name)}
+				return &ErrChoice{ItemID: item.ID, Dish: item.Name, Why: ChoiceFiltered, Option: o.Name}
 			}
 		}
 	}

@@ -44,13 +44,26 @@ type ErrSoldOut struct {
 
 func (e *ErrSoldOut) Error() string { return fmt.Sprintf("%s is sold out", e.Name) }
 
-// ErrChoice says that the options picked do not fit the dish's groups (too few, too many, foreign). Its text is meant for people.
+// ErrChoice says that the options picked do not fit the dish. views.ChoiceText puts it into words.
 type ErrChoice struct {
-	ItemID int64
-	Text   string
+	ItemID      int64
+	Dish        string
+	Why         string // one of Choice…
+	Group       string // ChoiceCount: from which
+	Least, Most int    // ChoiceCount: so many have to be chosen
+	Option      string // ChoiceFiltered: the choice that the filter leaves out; empty: the dish
 }
 
-func (e *ErrChoice) Error() string { return e.Text }
+// What can be wrong with a choice.
+const (
+	ChoiceCount    = "count"    // too few or too many of a group
+	ChoiceForeign  = "foreign"  // not one of this dish's
+	ChoiceFiltered = "filtered" // left out by the visitor's filter
+)
+
+func (e *ErrChoice) Error() string {
+	return fmt.Sprintf("a choice of %s does not fit: %s", e.Dish, e.Why)
+}
 
 // ErrDelivery says why an address or a bill cannot be delivered to.
 type ErrDelivery struct {

@@ -109,10 +109,10 @@ func TestDiet(t *testing.T) {
 	_, cart := mustCart(t, s, outlet)
 	var choice *ErrChoice
 	_, err := s.AddFiltered(ctx, Diet{Veg: true}, cart.ID, dal, extras[1:2], 1, "")
-	if !errors.As(err, &choice) || !strings.Contains(choice.Text, "leaves out Boiled egg") {
+	if !errors.As(err, &choice) || choice.Why != ChoiceFiltered || choice.Option != "Boiled egg" {
 		t.Errorf("an egg under a vegetarian filter: %v", err)
 	}
-	if _, err = s.SetFiltered(ctx, Diet{Veg: true}, cart.ID, chicken, nil, 1, 5); !errors.As(err, &choice) || !strings.Contains(choice.Text, "leaves out Chicken") {
+	if _, err = s.SetFiltered(ctx, Diet{Veg: true}, cart.ID, chicken, nil, 1, 5); !errors.As(err, &choice) || choice.Why != ChoiceFiltered || choice.Option != "" || !strings.HasPrefix(choice.Dish, "Chicken") {
 		t.Errorf("chicken under a vegetarian filter: %v", err)
 	}
 	if n := mustRead[int](t, s, `SELECT count(*) FROM cart_lines`); n != 0 {

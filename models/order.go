@@ -49,6 +49,7 @@ type Order struct {
 	Note            string
 	BuyerGSTIN      string `gorm:"column:buyer_gstin"` // of a business that wants a tax invoice; may be empty
 	BuyerName       string // the business
+	Language        string `gorm:"default:en-IN"` // it was placed in: letters about it are in it
 	Coupon          string // whose discount it is; empty: none
 	OutletName      string
 	PrepMinutes     int
@@ -318,8 +319,8 @@ func (s *Store) supersede(ctx context.Context, o *Order, older []Order) error {
 
 // UpdateContact lets the newest contact details win while the order is unpaid; the bill and the address are not touched.
 func (s *Store) UpdateContact(ctx context.Context, o Order) error {
-	return s.exec(ctx, `UPDATE orders SET name = ?, phone = ?, email = ?, directions = ?, note = ?, buyer_gstin = ?, buyer_name = ? WHERE id = ? AND status = 'pending'`,
-		o.Name, o.Phone, o.Email, o.Directions, o.Note, o.BuyerGSTIN, o.BuyerName, o.ID).Error
+	return s.exec(ctx, `UPDATE orders SET name = ?, phone = ?, email = ?, directions = ?, note = ?, buyer_gstin = ?, buyer_name = ?, language = ? WHERE id = ? AND status = 'pending'`,
+		o.Name, o.Phone, o.Email, o.Directions, o.Note, o.BuyerGSTIN, o.BuyerName, o.Language, o.ID).Error
 }
 
 // LockOrder reads an order's row and locks it until the transaction ends; everything about its money takes turns here.

@@ -359,24 +359,13 @@ func (i Item) Pick(optionIDs []int64) ([]pickedOption, error) {
 			n++
 		}
 		if n < g.MinPick || n > g.MaxPick {
-			return nil, &ErrChoice{ItemID: i.ID, Text: i.Name + ": " + choiceText(g)}
+			return nil, &ErrChoice{ItemID: i.ID, Dish: i.Name, Why: ChoiceCount, Group: g.Name, Least: g.MinPick, Most: g.MaxPick}
 		}
 	}
 	if len(left) > 0 {
-		return nil, &ErrChoice{ItemID: i.ID, Text: i.Name + ": that choice is not on the menu for this dish."}
+		return nil, &ErrChoice{ItemID: i.ID, Dish: i.Name, Why: ChoiceForeign}
 	}
 	return picked, nil
-}
-
-func choiceText(g OptionGroup) string {
-	switch {
-	case g.MinPick == g.MaxPick:
-		return fmt.Sprintf("choose %d from %s.", g.MinPick, g.Name)
-	case g.MinPick == 0:
-		return fmt.Sprintf("choose at most %d from %s.", g.MaxPick, g.Name)
-	default:
-		return fmt.Sprintf("choose %d to %d from %s.", g.MinPick, g.MaxPick, g.Name)
-	}
 }
 
 func worseMark(a, b string) string {

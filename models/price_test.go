@@ -181,7 +181,7 @@ func TestPriceCart(t *testing.T) {
 		} {
 			q, err := PriceCart(kesar(), cartOf(line(4, 1, options...), line(3, 1)), pickup)
 			var choice *ErrChoice
-			if !errors.As(err, &choice) || choice.ItemID != 4 || !strings.HasPrefix(choice.Text, "Thali: ") {
+			if !errors.As(err, &choice) || choice.ItemID != 4 || choice.Dish != "Thali" {
 				t.Errorf("%s: %v", name, err)
 			}
 			if q.SubtotalPaise != 6900 || q.Lines[0].LineTotalPaise != 0 || q.Lines[0].Name != "Thali" || q.Lines[0].Problem == nil || q.Lines[1].Problem != nil {

@@ -35,6 +35,7 @@ type Checkout struct {
 	Note        string
 	BuyerGSTIN  string // may be empty
 	BuyerName   string
+	Language    string     // the customer reads
 	Cash        bool       // pays in cash: at the counter, or when it is delivered
 	At          *time.Time // when the chosen time starts; nil: as soon as possible
 	SoonestBy   *time.Time // the end of what "as soon as possible" was shown to mean; only compared; nil: not said
@@ -253,7 +254,10 @@ func (c *Cashier) sameOrder(ctx context.Context, in Checkout, existing models.Or
 	}
 	updated := existing
 	updated.Name, updated.Phone, updated.Email, updated.Directions, updated.Note = in.Name, in.Phone, in.Email, in.Directions, in.Note
-	if updated.Name != existing.Name || updated.Phone != existing.Phone || updated.Email != existing.Email ||
+	if in.Language != "" {
+		updated.Language = in.Language
+	}
+	if updated.Name != existing.Name || updated.Language != existing.Language || updated.Phone != existing.Phone || updated.Email != existing.Email ||
 		updated.Directions != existing.Directions || updated.Note != existing.Note {
 		if err := c.store.UpdateContact(ctx, updated); err != nil {
 			return nil, err
@@ -302,7 +306,7 @@ func (in Checkout) order(r Review, slot models.Slot, hash []byte, mode string) m
 		CartID: r.Cart.ID, CustomerID: *in.Session.CustomerID, CheckoutKey: in.CheckoutKey, CheckoutHash: hash, Mode: mode, Way: in.Way,
 		TaxMode: q.TaxMode, SubtotalPaise: q.SubtotalPaise, DiscountPaise: q.DiscountPaise, PackagingPaise: q.PackagingPaise, DeliveryPaise: q.DeliveryPaise,
 		CGSTPaise: q.CGSTPaise, SGSTPaise: q.SGSTPaise, TipPaise: q.TipPaise, RoundOffPaise: q.RoundOffPaise, AmountPaise: q.AmountPaise,
-		Name: in.Name, Phone: in.Phone, Email: in.Email, Note: in.Note, BuyerGSTIN: in.BuyerGSTIN, BuyerName: in.BuyerName, Coupon: q.Coupon, Pays: "razorpay",
+		Name: in.Name, Phone: in.Phone, Email: in.Email, Note: in.Note, BuyerGSTIN: in.BuyerGSTIN, BuyerName: in.BuyerName, Language: in.Language, Coupon: q.Coupon, Pays: "razorpay",
 		OutletName: outlet.Name, PrepMinutes: outlet.PrepMinutes, DeliveryMinutes: outlet.DeliveryMinutes,
 		PromisedFrom: &r.Time.From, PromisedTo: &r.Time.To, ASAP: in.At == nil, Time: r.Time,
 	}

@@ -15,7 +15,7 @@ on('click', e => {
   if (!f?.elements.seq) return;
   e.preventDefault();
   const was = +f.elements.qty.value, now = Math.min(20, Math.max(0, was + (b.matches('.step button:first-of-type') ? -1 : 1)));
-  if (now === was) return say('20 of one dish is the most we take online.');
+  if (now === was) return say(words.most);
   for (const other of counts()) if (lineOf(other) === lineOf(f)) put(other, now);
   f.elements.seq.value = Date.now();
   if (f.matches('.buy')) { if (!was !== !now) $(now ? '.step button:last-of-type' : '.add', f)?.focus(); }
@@ -56,7 +56,7 @@ const align = () => {
   const busy = counts().filter(waiting).map(lineOf), n = {}, all = {};
   for (const f of $$('form.line', cart)) { n[lineOf(f)] = +f.elements.qty.value; all[itemOf(f)] = (all[itemOf(f)] || 0) + +f.elements.qty.value; }
   for (const f of counts()) if (!cart.contains(f) && !busy.includes(lineOf(f))) put(f, n[lineOf(f)] || 0);
-  for (const p of $$('.custom[data-item]')) p.textContent = all[p.dataset.item] ? `${all[p.dataset.item]} in your order` : 'Customisable';
+  for (const p of $$('.custom[data-item]')) p.textContent = all[p.dataset.item] ? cart.dataset.some.replace('#', all[p.dataset.item]) : cart.dataset.none;
 };
 
 // Back and forward: a page kept by the browser shows the newest cart and order.
@@ -91,7 +91,7 @@ const weigh = f => {
   for (const set of $$('fieldset[data-max]', f)) {
     const boxes = $$('[type=checkbox]', set), n = boxes.filter(b => b.checked).length;
     for (const b of boxes) b.disabled = b.hasAttribute('data-out') || !b.checked && n >= +set.dataset.max;
-    boxes[0]?.setCustomValidity(n < +set.dataset.min ? `Choose at least ${set.dataset.min}.` : '');
+    boxes[0]?.setCustomValidity(n < +set.dataset.min ? set.dataset.few : '');
   }
   const one = $$(':checked', f).reduce((sum, i) => sum + +i.dataset.paise, +f.dataset.paise), qty = +f.elements.add.value;
   if (qty > 0) $('[data-total]', f).textContent = ' · ' + rupees(one * qty);
@@ -161,7 +161,7 @@ const open = () => {
   };
   if (/FBA[NV]|Instagram|Line\/|; wv\)/.test(navigator.userAgent)) o.redirect = true; else delete o.callback_url;
   const sheet = new Razorpay(o);
-  sheet.on('payment.failed', ({ error }) => { $('#reason').textContent = error?.description || 'The payment did not go through.'; show('failed'); });
+  sheet.on('payment.failed', ({ error }) => { $('#reason').textContent = error?.description || $('#reason').dataset.else; show('failed'); });
   $('#reason').textContent = '';
   sheet.open();
 };
@@ -176,7 +176,7 @@ if ($('#prepare')) setTimeout(() => $('#prepare').requestSubmit(), 2000);
 // Where the browser is, for the distance: only when asked to, and the bill follows.
 on('click', e => {
   const b = e.target.closest('[data-locate]');
-  if (b) navigator.geolocation.getCurrentPosition(({ coords: c }) => { $('#place').value = c.latitude.toFixed(6) + ',' + c.longitude.toFixed(6); htmx.trigger(b, 'located'); }, () => say('Your location could not be read.'));
+  if (b) navigator.geolocation.getCurrentPosition(({ coords: c }) => { $('#place').value = c.latitude.toFixed(6) + ',' + c.longitude.toFixed(6); htmx.trigger(b, 'located'); }, () => say(b.dataset.lost));
 });
 
 // A field that is left with something that cannot be right says so at once, never while typing; a mended one falls silent.

@@ -4,6 +4,9 @@ const $$ = (s, root = document) => [...root.querySelectorAll(s)];
 const on = (name, fn, capture) => document.addEventListener(name, fn, capture);
 const say = text => { $('#say').textContent = text; };
 
+// The sentences that only script says, in the page's language.
+const words = $('#toast-form').dataset;
+
 // One toast at a time. With a second argument it has a button and stays until it is pressed or replaced.
 let fade;
 const toast = (text, again) => {
@@ -21,6 +24,6 @@ const lost = text => e => {
   if (elt.id === 'live') return;
   toast(text, () => htmx.trigger(elt, elt.elements?.seq ? 'qty' : elt.matches('form') ? 'submit' : 'click'));
 };
-on('htmx:sendError', lost('No connection. Your order is saved.'));
-on('htmx:timeout', lost('That took too long.'));
+on('htmx:sendError', lost(words.lost));
+on('htmx:timeout', lost(words.slow));
 on('click', e => { if (e.target.closest('[data-dismiss]')) $('#toast').replaceChildren(); });

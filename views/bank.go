@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"strconv"
 	"time"
 
@@ -38,12 +39,12 @@ func refundTimeOf(method string) refundTime {
 }
 
 // refundDays is a refund's usual time in words.
-func refundDays(method string) string {
+func refundDays(ctx context.Context, method string) string {
 	t := refundTimeOf(method)
 	if t.from == 0 {
-		return "up to " + strconv.Itoa(t.to) + " working days"
+		return T(ctx, "up to %s working days", strconv.Itoa(t.to))
 	}
-	return strconv.Itoa(t.from) + "–" + strconv.Itoa(t.to) + " working days"
+	return T(ctx, "%s–%s working days", strconv.Itoa(t.from), strconv.Itoa(t.to))
 }
 
 // refundDue is the day by which a refund that began at from should be seen: Saturdays and Sundays left out, bank holidays not, for which
@@ -59,22 +60,19 @@ func refundDue(method string, from time.Time) time.Time {
 	return day
 }
 
-// day writes a day that dayOf or refundDue gave.
-func day(d time.Time) string { return d.Format("2 Jan 2006") }
-
 // reversal says what happens to money that left an account without reaching us: that it comes back by itself, by when the bank must have
 // put it back, and what it owes from then on. paid is when it was paid. Of ways the rule does not name only the first is promised.
-func reversal(method string, paid, now time.Time) string {
-	last := dayOf(paid).AddDate(0, 0, reversalDays)
-	penalty := ShortRupees(reversalPenalty) + " for each further day"
+func reversal(ctx context.Context, method string, paid, now time.Time) string {
+	end := dayOf(paid).AddDate(0, 0, reversalDays)
+	last, penalty := day(ctx, end), ShortRupees(reversalPenalty)
 	switch {
 	case method != "" && !reversalRule[method]:
-		return "If money left your account, it comes back by itself. Ask your bank if it is not there by " + day(last) + "."
-	case dayOf(now).After(last):
-		return "If money left your account, your bank had to put it back by " + day(last) + ", by the Reserve Bank's rule. If it has not, it owes you " + penalty + ": ask your bank."
+		return T(ctx, "If money left your account, it comes back by itself. Ask your bank if it is not there by %s.", last)
+	case dayOf(now).After(end):
+		return T(ctx, "If money left your account, your bank had to put it back by %s, by the Reserve Bank's rule. If it has not, it owes you %s for each further day: ask your bank.", last, penalty)
 	case method == "":
-		return "If money left your account, it comes back by itself: for UPI and cards by " + day(last) + " at the latest, by the Reserve Bank's rule. After that your bank owes you " + penalty + "."
+		return T(ctx, "If money left your account, it comes back by itself: for UPI and cards by %s at the latest, by the Reserve Bank's rule. After that your bank owes you %s for each further day.", last, penalty)
 	default:
-		return "If money left your account, it comes back by itself, by " + day(last) + " at the latest, by the Reserve Bank's rule. After that your bank owes you " + penalty + "."
+		return T(ctx, "If money left your account, it comes back by itself, by %s at the latest, by the Reserve Bank's rule. After that your bank owes you %s for each further day.", last, penalty)
 	}
 }

@@ -1,20 +1,22 @@
 package views
 
 import (
+	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/a-h/templ"
 
 	"tiffin/models"
 )
 
-func itemsText(q models.Quote) string { return Count(pieces(q), "item", "items") }
+func itemsText(ctx context.Context, q models.Quote) string { return T(ctx, "%d items", pieces(q)) }
 
 // toCheckout is what the way to checkout is called: while closed, an order is for later.
-func toCheckout(v CartView, open string) string {
+func toCheckout(ctx context.Context, v CartView, open string) string {
 	if v.Later {
-		return "Order for later"
+		return T(ctx, "Order for later")
 	}
 	return open
 }
@@ -34,9 +36,9 @@ func lineIncludes(from string) templ.Attributes {
 	return nil
 }
 
-func lineName(l models.QuoteLine) string {
+func lineName(ctx context.Context, l models.QuoteLine) string {
 	if l.Name == "" {
-		return "A dish that is no longer on the menu"
+		return T(ctx, "A dish that is no longer on the menu")
 	}
 	return l.Name
 }
@@ -51,52 +53,49 @@ func leftOf(problem error) int {
 }
 
 // problemText says why a line cannot be bought, and what to do.
-func problemText(problem error) string {
+func problemText(ctx context.Context, problem error) string {
 	var soldOut *models.ErrSoldOut
 	var choice *models.ErrChoice
 	switch {
 	case errors.As(problem, &soldOut) && soldOut.Left > 0:
-		return "Only " + strconv.Itoa(soldOut.Left) + " left. Please take fewer."
+		return T(ctx, "Only %d left. Please take fewer.", soldOut.Left)
 	case errors.As(problem, &soldOut) && soldOut.NotServed:
-		return OffText(soldOut) + ". Please remove it."
+		return OffText(ctx, soldOut) + " " + T(ctx, "Please remove it.")
 	case errors.As(problem, &soldOut):
-		return "Sold out. Please remove it."
+		return T(ctx, "Sold out. Please remove it.")
 	case errors.As(problem, &choice):
-		return choice.Text + " Please remove it and add it again."
+		return ChoiceText(ctx, choice) + " " + T(ctx, "Please remove it and add it again.")
 	default:
-		return "Not on the menu any more. Please remove it."
+		return T(ctx, "Not on the menu any more. Please remove it.")
 	}
 }
 
-func priceChange(l models.QuoteLine) string {
-	return "Now " + ShortRupees(l.UnitPricePaise+l.OptionsPricePaise) + " (was " + ShortRupees(l.SeenPaise) + ")"
+func priceChange(ctx context.Context, l models.QuoteLine) string {
+	return T(ctx, "Now %s (was %s)", ShortRupees(l.UnitPricePaise+l.OptionsPricePaise), ShortRupees(l.SeenPaise))
 }
 
-func cartHint(q models.Quote) string {
-	text := ""
-	if q.DeliveryFreePaise > 0 {
-		text = "Add " + ShortRupees(q.DeliveryFreePaise) + " more for free delivery. "
-	}
+func cartHint(ctx context.Context, q models.Quote) string {
+	text := T(ctx, "Packing and delivery are added at checkout.")
 	if q.TaxMode == "regular" {
-		return text + "Packing, delivery and GST are added at checkout."
+		text = T(ctx, "Packing, delivery and GST are added at checkout.")
 	}
-	return text + "Packing and delivery are added at checkout."
+	if q.DeliveryFreePaise > 0 {
+		return T(ctx, "Add %s more for free delivery.", ShortRupees(q.DeliveryFreePaise)) + " " + text
+	}
+	return text
 }
 
 // cartSentence is said once after each change: "Butter Chicken, 2 in your order, ₹698".
-func cartSentence(v CartUpdateView) string {
+func cartSentence(ctx context.Context, v CartUpdateView) string {
 	n, sum := 0, models.Paise(0)
 	for _, l := range v.Cart.Quote.Lines {
 		if l.ItemID == v.Item.ID {
 			n, sum = n+l.Qty, sum+l.LineTotalPaise
 		}
 	}
-	text := v.Item.Name + " removed. " + itemsText(v.Cart.Quote) + " in your order"
+	text := T(ctx, "%s removed. %s in your order", v.Item.Name, itemsText(ctx, v.Cart.Quote))
 	if n > 0 {
-		text = v.Item.Name + ", " + strconv.Itoa(n) + " in your order, " + ShortRupees(sum)
+		text = T(ctx, "%s, %s in your order, %s", v.Item.Name, strconv.Itoa(n), ShortRupees(sum))
 	}
-	if v.Reason != "" {
-		text = v.Reason + ". " + text
-	}
-	return text
+	return strings.TrimSpace(v.Reason + " " + text)
 }

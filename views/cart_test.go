@@ -79,7 +79,7 @@ func TestCartUpdate(t *testing.T) {
 	if got := textOf(parts[2]); got != "Chicken Tikka, 1 in your order, ₹329" {
 		t.Errorf("said %q", got)
 	}
-	v.Reason = "Only 1 left"
+	v.Reason = "Only 1 left."
 	parts = body(v)
 	if got := ids(parts); got != "cart=true cartbar=true buy-2=true say=innerHTML" {
 		t.Errorf("parts: %s", got)

@@ -15,7 +15,7 @@ func TestBillOrder(t *testing.T) {
 	q := models.Quote{Way: "delivery", DeliveryKnown: true, TaxMode: "regular", DistanceMetres: &metres, SubtotalPaise: 123400, DiscountPaise: 10000, PackagingPaise: 2000,
 		DeliveryWasPaise: 3900, CGSTPaise: 2885, SGSTPaise: 2885, TipPaise: 2000, RoundOffPaise: -30, AmountPaise: 123140, Coupon: "KESAR100", Taxes: []models.QuoteTax{{CGSTBP: 250, SGSTBP: 250}}}
 	var got []string
-	for _, l := range quoteBill(q) {
+	for _, l := range quoteBill(inEnglish, q) {
 		got = append(got, strings.Join(strings.Fields(l.label+" "+l.was+" "+l.amount), " "))
 	}
 	want := "Item total ₹1,234.00|Coupon KESAR100 −₹100.00|Packing ₹20.00|Delivery, 3.2 km ₹39 Free|CGST 2.5% ₹28.85|SGST 2.5% ₹28.85|Tip ₹20.00|Round-off −₹0.30|To pay ₹1,231.40"
@@ -23,12 +23,12 @@ func TestBillOrder(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
 	}
 	q.Way, q.TaxMode, q.DiscountPaise, q.TipPaise, q.RoundOffPaise, q.PackagingPaise = "pickup", "unregistered", 0, 0, 0, 0
-	if n := len(quoteBill(q)); n != 2 {
+	if n := len(quoteBill(inEnglish, q)); n != 2 {
 		t.Errorf("a plain pickup bill has %d lines, want item total and to pay", n)
 	}
 	q.Taxes = []models.QuoteTax{{CGSTBP: 250, SGSTBP: 250}, {CGSTBP: 900, SGSTBP: 900}}
 	q.TaxMode = "regular"
-	if l := quoteBill(q)[1]; l.label != "CGST" {
+	if l := quoteBill(inEnglish, q)[1]; l.label != "CGST" {
 		t.Errorf("two rates: %q", l.label)
 	}
 }

@@ -1,8 +1,11 @@
 package views
 
 import (
+	"context"
 	"slices"
 	"strconv"
+
+	"github.com/a-h/templ"
 
 	"tiffin/models"
 )
@@ -11,17 +14,26 @@ import (
 // one to the browser; other groups send option, once per choice.
 func isRadio(g models.OptionGroup) bool { return g.MinPick == 1 && g.MaxPick == 1 }
 
-func pickText(g models.OptionGroup) string {
+func pickText(ctx context.Context, g models.OptionGroup) string {
+	least, most := strconv.Itoa(g.MinPick), strconv.Itoa(g.MaxPick)
 	switch {
 	case isRadio(g):
-		return "Choose one"
+		return T(ctx, "Choose one")
 	case g.MinPick == 0:
-		return "Up to " + strconv.Itoa(g.MaxPick)
+		return T(ctx, "Up to %s", most)
 	case g.MinPick == g.MaxPick:
-		return "Choose " + strconv.Itoa(g.MinPick)
+		return T(ctx, "Choose %s", least)
 	default:
-		return "Choose " + strconv.Itoa(g.MinPick) + " to " + strconv.Itoa(g.MaxPick)
+		return T(ctx, "Choose %s to %s", least, most)
 	}
+}
+
+// atLeast is what the page's script says while too few are ticked.
+func atLeast(ctx context.Context, g models.OptionGroup) templ.Attributes {
+	if g.MinPick == 0 || isRadio(g) {
+		return nil
+	}
+	return templ.Attributes{"data-few": T(ctx, "Choose at least %s.", strconv.Itoa(g.MinPick))}
 }
 
 // pickedOf is what the form shows as chosen: what was sent, else the cheapest option of each group where one must be.
@@ -68,24 +80,21 @@ func pickedPaise(i models.Item, picked []int64) models.Paise {
 	return sum
 }
 
-func optionPrice(g models.OptionGroup, o models.Option) string {
+func optionPrice(ctx context.Context, g models.OptionGroup, o models.Option) string {
 	switch {
 	case !o.Available:
-		return "Sold out"
+		return T(ctx, "Sold out")
 	case o.Left != nil && *o.Left <= fewLeft:
-		return "Only " + strconv.Itoa(*o.Left) + " left, " + ShortRupees(o.PricePaise)
+		return T(ctx, "Only %d left, %s", *o.Left, ShortRupees(o.PricePaise))
 	case g.Kind == "variant":
 		return ShortRupees(o.PricePaise)
 	case o.PricePaise == 0:
-		return "Free"
+		return T(ctx, "Free")
 	default:
 		return "+ " + ShortRupees(o.PricePaise)
 	}
 }
 
-func soldOutText(v DishView) string {
-	if back := backText(v.Item, v.Page.Now); back != "" {
-		return offText(v.Item) + ". " + back + "."
-	}
-	return offText(v.Item) + "."
+func soldOutText(ctx context.Context, v DishView) string {
+	return dotted(offText(ctx, v.Item), backText(ctx, v.Item, v.Page.Now))
 }

@@ -1,13 +1,14 @@
 package views
 
 import (
+	"context"
 	"time"
 
 	"tiffin/models"
 )
 
 // tipChoices are whole rupees; the first is what it is when nobody chooses.
-var tipChoices = []struct{ value, label string }{{"0", "None"}, {"20", "₹20"}, {"30", "₹30"}, {"50", "₹50"}, {"other", "Other"}}
+var tipChoices = []struct{ value, label string }{{"0", Key("None")}, {"20", "₹20"}, {"30", "₹30"}, {"50", "₹50"}, {"other", Key("Other")}}
 
 func tipOf(f CheckoutFields) string {
 	if f.Tip == "" {
@@ -27,20 +28,20 @@ func IsTipChoice(value string) bool {
 }
 
 // couponProblem says why a coupon takes nothing off. The order can be paid without it.
-func couponProblem(e models.ErrCoupon, now time.Time) string {
+func couponProblem(ctx context.Context, e models.ErrCoupon, now time.Time) string {
 	switch e.Why {
 	case "early":
-		return e.Code + " is good from " + When(e.StartsAt, now) + "."
+		return T(ctx, "%s is good from %s.", e.Code, When(ctx, e.StartsAt, now))
 	case "late":
-		return e.Code + " is no longer good."
+		return T(ctx, "%s is no longer good.", e.Code)
 	case "used_up":
-		return e.Code + " has been used up."
+		return T(ctx, "%s has been used up.", e.Code)
 	case "used":
-		return e.Code + " has been used with this mobile number already."
+		return T(ctx, "%s has been used with this mobile number already.", e.Code)
 	case "first_order":
-		return e.Code + " is for a first order with us."
+		return T(ctx, "%s is for a first order with us.", e.Code)
 	case "minimum":
-		return e.Code + " needs dishes for " + ShortRupees(e.MinimumPaise) + ". Add " + ShortRupees(e.ShortPaise) + " more."
+		return T(ctx, "%s needs dishes for %s. Add %s more.", e.Code, ShortRupees(e.MinimumPaise), ShortRupees(e.ShortPaise))
 	}
-	return "We do not know the coupon " + e.Code + ". Please check how it is written."
+	return T(ctx, "We do not know the coupon %s. Please check how it is written.", e.Code)
 }

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -79,28 +80,41 @@ func ClockRange(from, to time.Time) string {
 	return from.Format("3:04 pm") + " – " + to.Format("3:04 pm")
 }
 
+var monthNames = [...]string{"", Key("Jan"), Key("Feb"), Key("Mar"), Key("Apr"), Key("May"), Key("Jun"), Key("Jul"), Key("Aug"), Key("Sep"), Key("Oct"), Key("Nov"), Key("Dec")}
+
+var weekdayNames = [...]string{Key("Sunday"), Key("Monday"), Key("Tuesday"), Key("Wednesday"), Key("Thursday"), Key("Friday"), Key("Saturday")}
+
 // Date writes a day in India: "30 Nov 2026".
-func Date(t time.Time) string { return t.In(india).Format("2 Jan 2006") }
+func Date(ctx context.Context, t time.Time) string { return day(ctx, t.In(india)) }
+
+// day writes a day that dayOf or refundDue gave.
+func day(ctx context.Context, d time.Time) string {
+	return shortDay(ctx, d) + " " + strconv.Itoa(d.Year())
+}
+
+func shortDay(ctx context.Context, d time.Time) string {
+	return strconv.Itoa(d.Day()) + " " + T(ctx, monthNames[d.Month()])
+}
 
 // When writes an instant for people who look at it at now: "7:38 pm" on the same day, else "30 Nov, 7:38 pm".
-func When(t, now time.Time) string {
+func When(ctx context.Context, t, now time.Time) string {
 	if sameDay(t, now) {
 		return Clock(t)
 	}
-	return t.In(india).Format("2 Jan, 3:04 pm")
+	return shortDay(ctx, t.In(india)) + ", " + Clock(t)
 }
 
 // Upcoming writes an instant ahead of now: "today at 5:30 pm", "tomorrow at 11 am", "on Sunday at 11 am", "on 12 Dec at 11 am".
-func Upcoming(t, now time.Time) string {
+func Upcoming(ctx context.Context, t, now time.Time) string {
 	switch days := dayOf(t).Sub(dayOf(now)) / (24 * time.Hour); {
 	case days <= 0:
-		return "today at " + ShortClock(t)
+		return T(ctx, "today at %s", ShortClock(t))
 	case days == 1:
-		return "tomorrow at " + ShortClock(t)
+		return T(ctx, "tomorrow at %s", ShortClock(t))
 	case days < 7:
-		return "on " + t.In(india).Format("Monday") + " at " + ShortClock(t)
+		return T(ctx, "on %s at %s", T(ctx, weekdayNames[t.In(india).Weekday()]), ShortClock(t))
 	default:
-		return "on " + t.In(india).Format("2 Jan") + " at " + ShortClock(t)
+		return T(ctx, "on %s at %s", shortDay(ctx, t.In(india)), ShortClock(t))
 	}
 }
 
@@ -112,11 +126,11 @@ func dayOf(t time.Time) time.Time {
 func sameDay(a, b time.Time) bool { return dayOf(a).Equal(dayOf(b)) }
 
 // Minutes writes a span of whole minutes: "30–40 min", "20 min" when both are the same.
-func Minutes(from, to int) string {
+func Minutes(ctx context.Context, from, to int) string {
 	if from == to {
-		return fmt.Sprintf("%d min", to)
+		return T(ctx, "%s min", strconv.Itoa(to))
 	}
-	return fmt.Sprintf("%d–%d min", from, to)
+	return T(ctx, "%s–%s min", strconv.Itoa(from), strconv.Itoa(to))
 }
 
 // Phone writes a stored E.164 number for people in India: "+919845012345" is "98450 12345". Any other number is left as it is.
@@ -129,12 +143,12 @@ func Phone(e164 string) string {
 }
 
 // Distance writes metres as kilometres with one decimal: "3.2 km".
-func Distance(metres int) string {
+func Distance(ctx context.Context, metres int) string {
 	tenths := (metres + 50) / 100
-	return fmt.Sprintf("%d.%d km", tenths/10, tenths%10)
+	return T(ctx, "%s km", fmt.Sprintf("%d.%d", tenths/10, tenths%10))
 }
 
-// Count writes a number with its word: "1 item", "6 items".
+// Count writes a number with its word for staff: "1 item", "6 items". For customers T does, whose sentence begins with the count.
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -52,7 +53,7 @@ func TestTypedTextStaysText(t *testing.T) {
 		checkout.Errors = map[string]string{"phone": bad, "name": bad, "line1": bad, "line2": bad, "pin": bad, "directions": bad, "note": bad, "email": bad, "way": bad}
 		checkout.Problem, checkout.Quote.Way, checkout.Quote.DeliveryKnown = &models.ErrDelivery{Why: "far", PIN: bad}, "delivery", false
 		checkout.CheckoutKey, checkout.Review, checkout.Changed = bad, bad, "bill"
-		checkout.Quote.Lines[0].Note, checkout.Quote.Lines[0].Problem = bad, &models.ErrChoice{Text: bad}
+		checkout.Quote.Lines[0].Note, checkout.Quote.Lines[0].Problem = bad, &models.ErrChoice{Dish: bad, Why: models.ChoiceFiltered, Option: bad}
 		pay := samplePayView(PayFailed)
 		pay.Order, pay.Reason = o, bad
 		pay.Options.Prefill, pay.Options.Description, pay.Options.Name = PayPrefill{Name: bad, Contact: bad, Email: bad}, bad, bad
@@ -81,6 +82,9 @@ func TestTypedTextStaysText(t *testing.T) {
 			"refund": StaffRefundPage(refund), "refund review": StaffRefundReviewPage(review), "order partly refunded": OrderPage(partly),
 			"login": StaffLoginPage(StaffLoginView{Page: samplePage(bad), Login: bad, Error: bad}),
 			"error": ErrorPage(ErrorView{Page: samplePage(bad), Sentence: bad, RequestID: bad}), "error toast": ErrorToast(ErrorView{Status: 500, Sentence: bad, RequestID: bad}),
+		}
+		for name, page := range hostileCare(o, bad) {
+			views[name] = page
 		}
 		for name, letter := range letters(t, o, bad) {
 			views["letter "+name] = templ.Raw(letter.HTML)
@@ -132,8 +136,8 @@ func letters(t *testing.T, o models.Order, bad string) map[string]Letter {
 	o.CancelReason, o.CancelledBy = &bad, ptr("staff:1")
 	v := MailView{Outlet: outlet, Order: o, Refund: &refund, OrderURL: "https://shop.example/orders/" + url.PathEscape(bad)}
 	out := map[string]Letter{}
-	for name, write := range map[string]func(MailView) (Letter, error){"confirmation": ConfirmationMail, "refund": RefundMail, "cancelled": CancelledMail} {
-		l, err := write(v)
+	for name, write := range map[string]func(context.Context, MailView) (Letter, error){"confirmation": ConfirmationMail, "refund": RefundMail, "cancelled": CancelledMail} {
+		l, err := write(inEnglish, v)
 		if err != nil {
 			t.Fatal(err)
 		}

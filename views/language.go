@@ -15,9 +15,9 @@ import (
 	"golang.org/x/text/message/catalog"
 )
 
-// Every string a customer reads goes through T. Its key is the English sentence itself, so English needs no file; each other language is one
-// file of language/, named by its tag: {"name": how it calls itself, "words": {English: its words}}. Where words depend on a count they are
-// {"one": …, "other": …}, chosen by the first argument. TestEveryWordIsInEveryLanguage holds files and code together.
+// Every string a customer reads goes through T. Its key is the English sentence itself; each language is one file of language/, named by its
+// tag: {"name": how it calls itself, "words": {English: its words}}. Where words depend on a count they are {"one": …, "other": …}, chosen by
+// the first argument; English has a file for these alone. TestEveryWordIsInEveryLanguage holds files and code together.
 
 //go:embed language/*.json
 var languageFiles embed.FS
@@ -77,7 +77,9 @@ func addLanguage(words *catalog.Builder, file string) error {
 			return fmt.Errorf("%s: %q: %w", file, key, err)
 		}
 	}
-	languages = append(languages, Language{Tag: name, Name: read.Name})
+	if name != languages[0].Tag {
+		languages = append(languages, Language{Tag: name, Name: read.Name})
+	}
 	return nil
 }
 
@@ -140,3 +142,6 @@ func T(ctx context.Context, sentence string, args ...any) string {
 
 // Key marks a sentence that T will say later, from a table or a constant.
 func Key(sentence string) string { return sentence }
+
+// inEnglish is for what is in English whatever the visitor speaks: staff's pages, and the papers that tax law asks for.
+var inEnglish = context.Background()

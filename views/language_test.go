@@ -127,8 +127,12 @@ func TestEveryWordIsInEveryLanguage(t *testing.T) {
 			t.Fatal(err)
 		}
 		for key, where := range keys {
-			if _, has := read.Words[key]; !has {
+			counts := slices.ContainsFunc(verbs(key), func(v string) bool { return strings.HasSuffix(v, "d") })
+			if _, has := read.Words[key]; !has && (counts || file != "language/en-IN.json") {
 				t.Errorf("%s lacks %q of %s", file, key, where)
+			}
+			if counts && verbs(key)[0] != "%[1]d" {
+				t.Errorf("%s: %q counts something that is not its first argument", where, key)
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(read.Words)) {

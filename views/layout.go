@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"net/url"
 	"strconv"
 	"strings"
@@ -27,6 +28,12 @@ func themeOf(p Page) templ.Attributes {
 		return templ.Attributes{"data-theme": p.Theme}
 	}
 	return nil
+}
+
+// scriptWords are the sentences that only the page's script says, on every page.
+func scriptWords(ctx context.Context) templ.Attributes {
+	return templ.Attributes{"data-lost": T(ctx, "No connection. Your order is saved."), "data-slow": T(ctx, "That took too long."),
+		"data-most": T(ctx, "%s of one dish is the most we take online.", strconv.Itoa(models.MaxLineQty))}
 }
 
 // csrfHeader is what htmx sends with every request of the page.
@@ -56,14 +63,14 @@ func markSymbol(kind string) string {
 	return "nonveg"
 }
 
-func markLabel(kind string) string {
+func markLabel(ctx context.Context, kind string) string {
 	switch kind {
 	case "veg":
-		return "Vegetarian"
+		return T(ctx, "Vegetarian")
 	case "egg":
-		return "Contains egg"
+		return T(ctx, "Contains egg")
 	default:
-		return "Non-vegetarian"
+		return T(ctx, "Non-vegetarian")
 	}
 }
 
@@ -114,7 +121,7 @@ func menuURL(p Page) string {
 func id(n int64) string { return strconv.FormatInt(n, 10) }
 
 // quoteBill is a quote's bill in the order of lines every screen and paper keeps: item total, coupon, packing, delivery, taxes, tip, round-off, to pay.
-func quoteBill(q models.Quote) []billLine {
+func quoteBill(ctx context.Context, q models.Quote) []billLine {
 	b := sums{
 		subtotal: q.SubtotalPaise, discount: q.DiscountPaise, packaging: q.PackagingPaise, delivery: q.DeliveryPaise, deliveryWas: q.DeliveryWasPaise,
 		cgst: q.CGSTPaise, sgst: q.SGSTPaise, tip: q.TipPaise, roundOff: q.RoundOffPaise, amount: q.AmountPaise,
@@ -123,11 +130,11 @@ func quoteBill(q models.Quote) []billLine {
 	for _, t := range q.Taxes {
 		b.cgstRates, b.sgstRates = append(b.cgstRates, t.CGSTBP), append(b.sgstRates, t.SGSTBP)
 	}
-	return b.lines("To pay")
+	return b.lines(ctx, T(ctx, "To pay"))
 }
 
-// orderBill is the same bill from a placed order.
-func orderBill(o models.Order, last string) []billLine {
+// orderBill is the same bill from a placed order. last is what its sum is called.
+func orderBill(ctx context.Context, o models.Order, last string) []billLine {
 	b := sums{
 		subtotal: o.SubtotalPaise, discount: o.DiscountPaise, packaging: o.PackagingPaise, delivery: o.DeliveryPaise,
 		cgst: o.CGSTPaise, sgst: o.SGSTPaise, tip: o.TipPaise, roundOff: o.RoundOffPaise, amount: o.AmountPaise,
@@ -136,7 +143,7 @@ func orderBill(o models.Order, last string) []billLine {
 	for _, t := range o.Taxes {
 		b.cgstRates, b.sgstRates = append(b.cgstRates, t.CGSTBP), append(b.sgstRates, t.SGSTBP)
 	}
-	return b.lines(last)
+	return b.lines(ctx, last)
 }
 
 type sums struct {
@@ -147,24 +154,24 @@ type sums struct {
 	cgstRates, sgstRates                                                                    []models.BasisPoints
 }
 
-func (b sums) lines(last string) []billLine {
-	lines := []billLine{{key: "items", label: "Item total", amount: Rupees(b.subtotal)}}
+func (b sums) lines(ctx context.Context, last string) []billLine {
+	lines := []billLine{{key: "items", label: T(ctx, "Item total"), amount: Rupees(b.subtotal)}}
 	if b.discount > 0 {
-		lines = append(lines, billLine{key: "discount", label: "Coupon " + b.coupon, amount: Rupees(-b.discount), off: true})
+		lines = append(lines, billLine{key: "discount", label: T(ctx, "Coupon %s", b.coupon), amount: Rupees(-b.discount), off: true})
 	}
 	if b.packaging > 0 {
-		lines = append(lines, billLine{key: "packing", label: "Packing", amount: Rupees(b.packaging)})
+		lines = append(lines, billLine{key: "packing", label: T(ctx, "Packing"), amount: Rupees(b.packaging)})
 	}
 	if b.delivers {
-		l := billLine{key: "delivery", label: "Delivery", amount: Rupees(b.delivery)}
+		l := billLine{key: "delivery", label: T(ctx, "Delivery"), amount: Rupees(b.delivery)}
 		if b.metres != nil {
-			l.label += ", " + Distance(*b.metres)
+			l.label = T(ctx, "Delivery, %s", Distance(ctx, *b.metres))
 		}
 		switch {
 		case !b.deliveryKnown:
-			l.amount = "by PIN code"
+			l.amount = T(ctx, "by PIN code")
 		case b.delivery == 0:
-			l.amount = "Free"
+			l.amount = T(ctx, "Free")
 		}
 		if b.deliveryWas > 0 {
 			l.was = ShortRupees(b.deliveryWas)
@@ -177,10 +184,10 @@ func (b sums) lines(last string) []billLine {
 			billLine{key: "sgst", label: rated("SGST", b.sgstRates), amount: Rupees(b.sgst)})
 	}
 	if b.tip > 0 {
-		lines = append(lines, billLine{key: "tip", label: "Tip", amount: Rupees(b.tip)})
+		lines = append(lines, billLine{key: "tip", label: T(ctx, "Tip"), amount: Rupees(b.tip)})
 	}
 	if b.roundOff != 0 {
-		lines = append(lines, billLine{key: "round-off", label: "Round-off", amount: Rupees(b.roundOff)})
+		lines = append(lines, billLine{key: "round-off", label: T(ctx, "Round-off"), amount: Rupees(b.roundOff)})
 	}
 	return append(lines, billLine{key: "total", label: last, amount: Rupees(b.amount), sum: true})
 }

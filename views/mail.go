@@ -19,30 +19,30 @@ type Letter struct {
 }
 
 // ConfirmationMail says that an order is paid and placed. It is written once per order, from the order's own copies of names and prices,
-// so that a later change of the menu does not change it.
-func ConfirmationMail(v MailView) (Letter, error) {
-	return letter("Order "+strconv.Itoa(v.Order.Number)+" is placed", v, placedText(v), true)
+// so that a later change of the menu does not change it. Each letter is in the language of its context: WithLanguage(ctx, order.Language).
+func ConfirmationMail(ctx context.Context, v MailView) (Letter, error) {
+	return letter(ctx, T(ctx, "Order %s is placed", strconv.Itoa(v.Order.Number)), v, placedText(ctx, v), true)
 }
 
 // RefundMail says where a refund stands; v.Refund must be set. It says refunded only once Razorpay says processed.
-func RefundMail(v MailView) (Letter, error) {
+func RefundMail(ctx context.Context, v MailView) (Letter, error) {
 	if v.Refund == nil {
 		return Letter{}, fmt.Errorf("views: a refund letter about order %d without a refund", v.Order.Number)
 	}
-	subject := "Your refund of " + Rupees(v.Refund.AmountPaise) + " is on its way"
+	subject := T(ctx, "Your refund of %s is on its way", Rupees(v.Refund.AmountPaise))
 	if v.Refund.Status == "processed" {
-		subject = Rupees(v.Refund.AmountPaise) + " was refunded"
+		subject = T(ctx, "%s was refunded", Rupees(v.Refund.AmountPaise))
 	}
-	return letter(subject, v, refundLetter(v), false)
+	return letter(ctx, subject, v, refundLetter(ctx, v), false)
 }
 
 // CancelledMail says that an order was cancelled, and what becomes of the money.
-func CancelledMail(v MailView) (Letter, error) {
-	return letter("Order "+strconv.Itoa(v.Order.Number)+" was cancelled", v, cancelledText(v), false)
+func CancelledMail(ctx context.Context, v MailView) (Letter, error) {
+	return letter(ctx, T(ctx, "Order %s was cancelled", strconv.Itoa(v.Order.Number)), v, cancelledText(ctx, v), false)
 }
 
 // ShortageMail asks what to do about a dish that has run out; v.Shortage must be set. What is answered is answered on the order's page.
-func ShortageMail(v MailView) (Letter, error) {
+func ShortageMail(ctx context.Context, v MailView) (Letter, error) {
 	if v.Shortage == nil {
 		return Letter{}, fmt.Errorf("views: a letter about a shortage of order %d without one", v.Order.Number)
 	}
@@ -52,57 +52,63 @@ func ShortageMail(v MailView) (Letter, error) {
 			name = LineName(i)
 		}
 	}
-	fallback := "Without an answer we leave it out and give its price and tax back."
+	fallback := T(ctx, "Without an answer we leave it out and give its price and tax back.")
 	if v.Shortage.Fallback == models.AnswerCancel {
-		fallback = "Without an answer we cancel the order and give everything back."
+		fallback = T(ctx, "Without an answer we cancel the order and give everything back.")
 	}
-	return letter("Order "+strconv.Itoa(v.Order.Number)+": please choose", v, []string{"Sorry, we have run out of " + name + ".",
-		"Please open your order and choose by " + Clock(v.Shortage.AnswerBy) + ": another dish, or without it. " + fallback}, false)
+	return letter(ctx, T(ctx, "Order %s: please choose", strconv.Itoa(v.Order.Number)), v, []string{T(ctx, "Sorry, we have run out of %s.", name),
+		T(ctx, "Please open your order and choose by %s: another dish, or without it.", Clock(v.Shortage.AnswerBy)) + " " + fallback}, false)
 }
 
 // letter writes both forms. Subjects carry no name of a person and no line break, whatever the outlet is called.
-func letter(subject string, v MailView, said []string, withBill bool) (Letter, error) {
+func letter(ctx context.Context, subject string, v MailView, said []string, withBill bool) (Letter, error) {
 	subject = strings.Join(strings.Fields(subject+" · "+v.Outlet.Name), " ")
 	var html strings.Builder
-	if err := mailHTML(subject, v, said, withBill).Render(context.Background(), &html); err != nil {
+	if err := mailHTML(subject, v, said, withBill).Render(ctx, &html); err != nil {
 		return Letter{}, fmt.Errorf("views: letter about order %d: %w", v.Order.Number, err)
 	}
-	return Letter{Subject: subject, Text: mailText(v, said, withBill), HTML: html.String()}, nil
+	return Letter{Subject: subject, Text: mailText(ctx, v, said, withBill), HTML: html.String()}, nil
 }
 
-func placedText(v MailView) []string {
-	when := "We deliver it to " + addressLine(v.Order) + ", usually in " + Minutes(max(v.Order.PrepMinutes+v.Order.DeliveryMinutes-windowMinutes, 1), v.Order.PrepMinutes+v.Order.DeliveryMinutes) + "."
-	if v.Order.Way == "pickup" {
-		when = "Collect it at " + v.Outlet.Address + " " + v.Outlet.PIN + ", usually after " + pickupTime(v.Outlet) + "."
-	}
-	if v.Order.IsLater() {
-		when = "It is for " + Date(*v.Order.PromisedFrom) + ", " + ClockRange(*v.Order.PromisedFrom, *v.Order.PromisedTo) + ", to " + addressLine(v.Order) + "."
-		if v.Order.Way == "pickup" {
-			when = "Collect it on " + Date(*v.Order.PromisedFrom) + ", " + ClockRange(*v.Order.PromisedFrom, *v.Order.PromisedTo) + ", at " + v.Outlet.Address + " " + v.Outlet.PIN + "."
-		}
-	}
+func placedText(ctx context.Context, v MailView) []string {
+	thanks := T(ctx, "Thank you, %s. Your order is paid and with the kitchen.", v.Order.Name)
 	if v.Order.Status == models.OrderDue {
-		return []string{"Thank you, " + v.Order.Name + ". Your order is with the kitchen. Please have " + Rupees(v.Order.AmountPaise) + " ready in cash; nothing has been charged.", when}
+		thanks = T(ctx, "Thank you, %s. Your order is with the kitchen. Please have %s ready in cash; nothing has been charged.", v.Order.Name, Rupees(v.Order.AmountPaise))
 	}
-	return []string{"Thank you, " + v.Order.Name + ". Your order is paid and with the kitchen.", when}
+	return []string{thanks, placedWhen(ctx, v)}
 }
 
-func cancelledText(v MailView) []string {
-	o := OrderView{Order: v.Order}
-	said := []string{cancelText(o)}
-	if v.Order.PaidPaymentID != nil {
-		return append(said, "All of your "+Rupees(v.Order.AmountPaise)+" goes back to the account you paid from. Banks show it in "+refundDays("")+". You need not do anything.")
+// placedWhen says where the food comes to, or is collected, and when.
+func placedWhen(ctx context.Context, v MailView) string {
+	o, counter := v.Order, v.Outlet.Address+" "+v.Outlet.PIN
+	switch {
+	case o.IsLater() && o.Way == "pickup":
+		return T(ctx, "Collect it on %s, %s, at %s.", Date(ctx, *o.PromisedFrom), ClockRange(*o.PromisedFrom, *o.PromisedTo), counter)
+	case o.IsLater():
+		return T(ctx, "It is for %s, %s, to %s.", Date(ctx, *o.PromisedFrom), ClockRange(*o.PromisedFrom, *o.PromisedTo), addressLine(o))
+	case o.Way == "pickup":
+		return T(ctx, "Collect it at %s, usually after %s.", counter, pickupTime(ctx, v.Outlet))
+	default:
+		by := o.PrepMinutes + o.DeliveryMinutes
+		return T(ctx, "We deliver it to %s, usually in %s.", addressLine(o), Minutes(ctx, max(by-windowMinutes, 1), by))
 	}
-	return append(said, "Nothing was charged for it. If a payment still arrives, all of it goes back to you.")
+}
+
+func cancelledText(ctx context.Context, v MailView) []string {
+	said := []string{cancelText(ctx, OrderView{Order: v.Order})}
+	if v.Order.PaidPaymentID != nil {
+		return append(said, T(ctx, "All of your %s goes back to the account you paid from. Banks show it in %s. You need not do anything.", Rupees(v.Order.AmountPaise), refundDays(ctx, "")))
+	}
+	return append(said, T(ctx, "Nothing was charged for it. If a payment still arrives, all of it goes back to you."))
 }
 
 // mailText is the letter for programs that show no HTML.
-func mailText(v MailView, said []string, withBill bool) string {
+func mailText(ctx context.Context, v MailView, said []string, withBill bool) string {
 	var b strings.Builder
 	for _, s := range said {
 		b.WriteString(s + "\n\n")
 	}
-	b.WriteString("Your order: " + v.OrderURL + "\n\n")
+	b.WriteString(T(ctx, "Your order: %s", v.OrderURL) + "\n\n")
 	if withBill {
 		for _, i := range v.Order.Items {
 			b.WriteString(strconv.Itoa(i.Qty) + " × " + i.Name)
@@ -115,36 +121,36 @@ func mailText(v MailView, said []string, withBill bool) string {
 			}
 		}
 		b.WriteString("\n")
-		for _, l := range orderBill(v.Order, billEnd(v.Order)) {
+		for _, l := range orderBill(ctx, v.Order, billEnd(ctx, v.Order)) {
 			b.WriteString(l.label + ": " + l.amount + "\n")
 		}
 		b.WriteString("\n")
 	}
-	for _, l := range letterParts(v) {
+	for _, l := range letterParts(ctx, v) {
 		b.WriteString(l.label + ": " + l.amount + "\n")
 	}
-	if len(letterParts(v)) > 0 {
+	if len(letterParts(ctx, v)) > 0 {
 		b.WriteString("\n")
 	}
-	b.WriteString(mailFoot(v.Outlet))
+	b.WriteString(mailFoot(ctx, v.Outlet))
 	return b.String()
 }
 
 // billEnd is the last line of a letter's bill.
-func billEnd(o models.Order) string {
+func billEnd(ctx context.Context, o models.Order) string {
 	if o.Status == models.OrderDue {
-		return "To pay in cash"
+		return T(ctx, "To pay in cash")
 	}
-	return "Paid"
+	return T(ctx, "Paid")
 }
 
 // oneLine keeps a note on its line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-func mailFoot(o models.Outlet) string {
+func mailFoot(ctx context.Context, o models.Outlet) string {
 	foot := o.Name + ", " + o.Address + " " + o.PIN + "\n" + Phone(o.Phone)
 	if o.FSSAI != "" {
-		foot += "\nFSSAI licence " + o.FSSAI
+		foot += "\n" + T(ctx, "FSSAI licence %s", o.FSSAI)
 	}
 	if o.GSTIN != "" {
 		foot += "\nGSTIN " + o.GSTIN
@@ -152,8 +158,8 @@ func mailFoot(o models.Outlet) string {
 	return foot + "\n"
 }
 
-func mailFootLines(o models.Outlet) []string {
-	return strings.Split(strings.TrimSpace(mailFoot(o)), "\n")
+func mailFootLines(ctx context.Context, o models.Outlet) []string {
+	return strings.Split(strings.TrimSpace(mailFoot(ctx, o)), "\n")
 }
 
 func mailLink(address string) templ.SafeURL { return templ.URL(address) }

@@ -10,7 +10,7 @@ import (
 func TestConfirmationMail(t *testing.T) {
 	o := sampleOrder()
 	v := MailView{Outlet: sampleOutlet(), Order: o, OrderURL: "https://shop.example/orders/" + o.Token}
-	l, err := ConfirmationMail(v)
+	l, err := ConfirmationMail(inEnglish, v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestConfirmationMail(t *testing.T) {
 	}
 	o.Way = "pickup"
 	v.Order = o
-	if l, err = ConfirmationMail(v); err != nil || !strings.Contains(l.Text, "Collect it at 12, 100 Feet Road") {
+	if l, err = ConfirmationMail(inEnglish, v); err != nil || !strings.Contains(l.Text, "Collect it at 12, 100 Feet Road") {
 		t.Errorf("pickup: %v %q", err, l.Text)
 	}
 }
@@ -39,11 +39,11 @@ func TestConfirmationMail(t *testing.T) {
 // A letter says refunded only once Razorpay says processed.
 func TestRefundMail(t *testing.T) {
 	v := MailView{Outlet: sampleOutlet(), Order: sampleOrder(), OrderURL: "https://shop.example/orders/x"}
-	if _, err := RefundMail(v); err == nil {
+	if _, err := RefundMail(inEnglish, v); err == nil {
 		t.Error("a refund letter without a refund was written")
 	}
 	v.Refund = &models.Refund{AmountPaise: 135900, Status: "requested"}
-	l, err := RefundMail(v)
+	l, err := RefundMail(inEnglish, v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestRefundMail(t *testing.T) {
 		t.Errorf("requested: %q %q", l.Subject, l.Text)
 	}
 	v.Refund.Status, v.Refund.RazorpayRefundID, v.Refund.BankReference = "processed", ptr("rfnd_TstAbCdEf00003"), "412345678901"
-	if l, err = RefundMail(v); err != nil || !strings.Contains(l.Text, "was refunded") || !strings.Contains(l.Text, "412345678901") || !strings.Contains(l.Text, "rfnd_TstAbCdEf00003") {
+	if l, err = RefundMail(inEnglish, v); err != nil || !strings.Contains(l.Text, "was refunded") || !strings.Contains(l.Text, "412345678901") || !strings.Contains(l.Text, "rfnd_TstAbCdEf00003") {
 		t.Errorf("processed: %v %q", err, l.Text)
 	}
 }
@@ -66,7 +66,7 @@ func TestPartRefundMail(t *testing.T) {
 		"processed": "₹252.53 of the ₹1,359.00 you paid for order 1047 was refunded to the account you paid from: The samosa was cold",
 	} {
 		v.Refund.Status = status
-		l, err := RefundMail(v)
+		l, err := RefundMail(inEnglish, v)
 		for _, text := range []string{want, map[string]string{"requested": "Requested on 30 Nov 2026. Banks show it in", "processed": "Done on 30 Nov 2026. Bank reference 412345678901."}[status]} {
 			if err != nil || !strings.Contains(l.Text, text) || !strings.Contains(l.HTML, text) {
 				t.Errorf("%s: the letter does not say %q: %v\n%s", status, text, err, l.Text)
@@ -85,12 +85,12 @@ func TestCancelledMail(t *testing.T) {
 	o := sampleOrder()
 	o.CancelledBy, o.CancelReason = ptr("staff:1"), ptr("No gas")
 	v := MailView{Outlet: sampleOutlet(), Order: o, OrderURL: "https://shop.example/orders/x"}
-	l, err := CancelledMail(v)
+	l, err := CancelledMail(inEnglish, v)
 	if err != nil || !strings.Contains(l.Text, "No gas") || !strings.Contains(l.Text, "Nothing was charged") {
 		t.Errorf("unpaid: %v %q", err, l.Text)
 	}
 	v.Order.PaidPaymentID = ptr(int64(3))
-	if l, err = CancelledMail(v); err != nil || !strings.Contains(l.Text, "All of your ₹1,359.00 goes back") || strings.Contains(l.Text, "Nothing was charged") {
+	if l, err = CancelledMail(inEnglish, v); err != nil || !strings.Contains(l.Text, "All of your ₹1,359.00 goes back") || strings.Contains(l.Text, "Nothing was charged") {
 		t.Errorf("paid: %v %q", err, l.Text)
 	}
 }

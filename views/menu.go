@@ -1,7 +1,7 @@
 package views
 
 import (
-	"strconv"
+	"context"
 	"time"
 
 	"tiffin/models"
@@ -16,7 +16,9 @@ func dishCount(m models.Menu) int {
 }
 
 // foundText is said after a search or a filter.
-func foundText(m models.Menu) string { return Count(dishCount(m), "dish", "dishes") + " found" }
+func foundText(ctx context.Context, m models.Menu) string {
+	return T(ctx, "%d dishes found", dishCount(m))
+}
 
 // eagerPictures is how many pictures load at once; the others wait until they come near. Popular ones stand first.
 const eagerPictures = 5 // and the big one in the header
@@ -50,10 +52,10 @@ func pieces(q models.Quote) int {
 }
 
 // priceText is a dish's price on the menu: "₹289", or "from ₹229" when a variant decides.
-func priceText(i models.Item) string {
+func priceText(ctx context.Context, i models.Item) string {
 	for _, g := range i.Groups {
 		if g.Kind == "variant" {
-			return "from " + ShortRupees(i.FromPaise())
+			return T(ctx, "from %s", ShortRupees(i.FromPaise()))
 		}
 	}
 	return ShortRupees(i.PricePaise)
@@ -61,88 +63,89 @@ func priceText(i models.Item) string {
 
 type tag struct{ icon, text string }
 
-func tags(i models.Item) []tag {
+func tags(ctx context.Context, i models.Item) []tag {
 	var t []tag
 	if i.Bestseller {
-		t = append(t, tag{"sparkles", "Bestseller"})
+		t = append(t, tag{"sparkles", T(ctx, "Bestseller")})
 	}
 	if i.Spice == 2 {
-		t = append(t, tag{"flame", "Spicy"})
+		t = append(t, tag{"flame", T(ctx, "Spicy")})
 	}
 	if i.Spice > 2 {
-		t = append(t, tag{"flame", "Very spicy"})
+		t = append(t, tag{"flame", T(ctx, "Very spicy")})
 	}
 	if i.Mark == "egg" {
-		t = append(t, tag{"info", "Contains egg"})
+		t = append(t, tag{"info", T(ctx, "Contains egg")})
 	}
 	return t
 }
 
 // backText says when a dish that is off comes back; empty when nobody knows.
-func backText(i models.Item, now time.Time) string {
-	return backAt(i.BackAt, now)
+func backText(ctx context.Context, i models.Item, now time.Time) string {
+	return backAt(ctx, i.BackAt, now)
 }
 
 // fewLeft is from where on a limited dish says how many are left. It is only said when it is true.
 const fewLeft = 5
 
-func leftText(i models.Item) string {
+func leftText(ctx context.Context, i models.Item) string {
 	if i.Left != nil && *i.Left > 0 && *i.Left <= fewLeft {
-		return "Only " + strconv.Itoa(*i.Left) + " left"
+		return T(ctx, "Only %d left", *i.Left)
 	}
 	return ""
 }
 
 // openText is the pill in the header.
-func openText(o models.Opening, now time.Time) string {
+func openText(ctx context.Context, o models.Opening, now time.Time) string {
 	switch {
 	case o.Open:
-		return "Open till " + ShortClock(o.Window.ClosesAt)
+		return T(ctx, "Open till %s", ShortClock(o.Window.ClosesAt))
 	case o.Reason == "paused":
-		return "Taking a short break"
+		return T(ctx, "Taking a short break")
 	case o.Next.OpensAt.IsZero():
-		return "Closed"
+		return T(ctx, "Closed")
 	default:
-		return "Closed · opens " + Upcoming(o.Next.OpensAt, now)
+		return T(ctx, "Closed · opens %s", Upcoming(ctx, o.Next.OpensAt, now))
 	}
 }
 
 // closedTitle and closedText explain why no order can be placed now and when it can be again.
-func closedTitle(o models.Opening) string {
+func closedTitle(ctx context.Context, o models.Opening) string {
 	switch o.Reason {
 	case "paused":
-		return "We have paused new orders for a moment"
+		return T(ctx, "We have paused new orders for a moment")
 	case "last_order":
-		return "Last orders are in for now"
+		return T(ctx, "Last orders are in for now")
 	case "holiday":
 		if o.Holiday != "" {
-			return "Closed today: " + o.Holiday
+			return T(ctx, "Closed today: %s", o.Holiday)
 		}
-		return "Closed today"
+		return T(ctx, "Closed today")
 	default:
-		return "We are closed"
+		return T(ctx, "We are closed")
 	}
 }
 
-func closedText(o models.Opening, now time.Time) string {
-	text := "You can look around, and your cart keeps what you choose."
+func closedText(ctx context.Context, o models.Opening, now time.Time) string {
 	switch {
 	case o.Reason == "paused":
-		return "The kitchen is full. Please try again in a few minutes. " + text
+		return T(ctx, "The kitchen is full. Please try again in a few minutes. You can look around, and your cart keeps what you choose.")
 	case o.Next.OpensAt.IsZero():
-		return text
+		return T(ctx, "You can look around, and your cart keeps what you choose.")
 	default:
-		return "We open again " + Upcoming(o.Next.OpensAt, now) + ". " + text
+		return T(ctx, "We open again %s. You can look around, and your cart keeps what you choose.", Upcoming(ctx, o.Next.OpensAt, now))
 	}
 }
 
 // deliveryTime and pickupTime are what the outlet's settings promise.
-func deliveryTime(o models.Outlet) string {
+func deliveryTime(ctx context.Context, o models.Outlet) string {
 	by := o.PrepMinutes + o.DeliveryMinutes
-	return Minutes(max(by-windowMinutes, 1), by)
+	return Minutes(ctx, max(by-windowMinutes, 1), by)
 }
 
-func pickupTime(o models.Outlet) string { return Minutes(o.PrepMinutes, o.PrepMinutes) }
+func pickupTime(ctx context.Context, o models.Outlet) string {
+	return Minutes(ctx, o.PrepMinutes, o.PrepMinutes)
+}
 
 // windowMinutes is the width of a promised delivery time. One single minute would be a promise nobody can keep.
 const windowMinutes = 10
@@ -155,9 +158,9 @@ func wayOf(o models.Outlet, chosen string) string {
 	return "delivery"
 }
 
-func popularTitle(now time.Time) string {
+func popularTitle(ctx context.Context, now time.Time) string {
 	if now.In(india).Hour() >= 17 {
-		return "Popular tonight"
+		return T(ctx, "Popular tonight")
 	}
-	return "Popular today"
+	return T(ctx, "Popular today")
 }

@@ -53,7 +53,7 @@ func TestFiltersShowWhatIsOn(t *testing.T) {
 		t.Errorf("%d allergens to leave out", n)
 	}
 	for _, word := range models.Allergens {
-		if allergenName(word) == "" {
+		if allergenName(inEnglish, word) == "" {
 			t.Errorf("%s has no name", word)
 		}
 	}
@@ -73,7 +73,7 @@ func TestDishSaysWhatIsInIt(t *testing.T) {
 		t.Errorf("allergens %q", got)
 	}
 	struck := all(root, func(n *html.Node) bool { return n.Data == "s" })
-	if len(struck) != 1 || textOf(struck[0]) != "was ₹329" {
+	if len(struck) != 1 || textOf(struck[0]) != "Earlier price: ₹329" {
 		t.Errorf("%d prices struck through", len(struck))
 	}
 	if firstText(root, "hidden") == "" {
@@ -97,14 +97,14 @@ func TestOffSaysWhenItIsBack(t *testing.T) {
 	now := samplePage("").Now
 	back := now.Add(time.Hour)
 	for want, i := range map[string]models.Item{
-		"Sold out.": {SoldOut: true},
-		"Not served now. Back at " + ShortClock(back) + ".": {SoldOut: true, NotServed: true, BackAt: &back},
+		"Sold out": {SoldOut: true},
+		"Not served now · Back at " + ShortClock(back): {SoldOut: true, NotServed: true, BackAt: &back},
 	} {
-		if got := soldOutText(DishView{Page: samplePage(""), Item: i}); got != want {
+		if got := soldOutText(inEnglish, DishView{Page: samplePage(""), Item: i}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if got := OffText(&models.ErrSoldOut{Name: "Dosa", NotServed: true, BackAt: &back}); !strings.HasPrefix(got, "Dosa is not served now, it is again from ") {
+	if got := OffText(inEnglish, &models.ErrSoldOut{Name: "Dosa", NotServed: true, BackAt: &back}); !strings.HasPrefix(got, "Dosa is not served now, it is again from ") {
 		t.Errorf("%q", got)
 	}
 }

@@ -77,10 +77,10 @@ func TestSoldOutAndFewLeft(t *testing.T) {
 	if !strings.Contains(textOf(dishOf(t, root, "biryani")), "Only 4 left") {
 		t.Error("a limited dish does not say how many are left")
 	}
-	if got := backText(models.Item{BackAt: ptr(evening.Add(-time.Minute))}, evening); got != "" {
+	if got := backText(inEnglish, models.Item{BackAt: ptr(evening.Add(-time.Minute))}, evening); got != "" {
 		t.Errorf("a time that has passed is promised: %q", got)
 	}
-	if got := backText(models.Item{BackAt: ptr(evening.Add(20 * time.Hour))}, evening); got != "Back tomorrow at 3:45 pm" {
+	if got := backText(inEnglish, models.Item{BackAt: ptr(evening.Add(20 * time.Hour))}, evening); got != "Back tomorrow at 3:45 pm" {
 		t.Errorf("tomorrow: %q", got)
 	}
 }
@@ -189,7 +189,7 @@ func TestPickText(t *testing.T) {
 		low, high int
 		want      string
 	}{{1, 1, "Choose one"}, {0, 3, "Up to 3"}, {2, 2, "Choose 2"}, {1, 3, "Choose 1 to 3"}} {
-		if got := pickText(models.OptionGroup{MinPick: c.low, MaxPick: c.high}); got != c.want {
+		if got := pickText(inEnglish, models.OptionGroup{MinPick: c.low, MaxPick: c.high}); got != c.want {
 			t.Errorf("%d to %d: %q, want %q", c.low, c.high, got, c.want)
 		}
 	}

@@ -1,7 +1,8 @@
 package views
 
 import (
-	"fmt"
+	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,48 +100,53 @@ func keptPayment(payments []models.Payment) *models.Payment {
 	return nil
 }
 
-// headline is the big part of the order page: a small line, the heading, a sentence.
-type headline struct{ over, title, text string }
+// headline is the big part of the order page: a small line, the heading, a sentence, and all of it as it is said.
+type headline struct{ over, title, text, said string }
 
-func headlineOf(v OrderView) headline {
+func headlineOf(ctx context.Context, v OrderView) headline {
 	now, o := v.Page.Now, v.Order
+	plain := func(title, text string) headline {
+		return headline{title: title, text: text, said: T(ctx, "%s.", title) + " " + text}
+	}
 	switch OrderState(v, now) {
 	case StateUnpaid:
-		return headline{"", "Waiting for your payment", "We hold your order until " + Clock(o.HoldExpiresAt) + "."}
+		return plain(T(ctx, "Waiting for your payment"), T(ctx, "We hold your order until %s.", Clock(o.HoldExpiresAt)))
 	case StateFailed:
-		return headline{"", "The payment did not go through", "Your order is still here until " + Clock(o.HoldExpiresAt) + "."}
+		return plain(T(ctx, "The payment did not go through"), T(ctx, "Your order is still here until %s.", Clock(o.HoldExpiresAt)))
 	case StateConfirming, StateSlow:
-		return headline{"", "Confirming your payment", "Please do not pay again."}
+		return plain(T(ctx, "Confirming your payment"), T(ctx, "Please do not pay again."))
 	case StateLapsed:
-		return headline{"", "Checking for your payment", "The time to pay is over. We are asking Razorpay once more."}
+		return plain(T(ctx, "Checking for your payment"), T(ctx, "The time to pay is over. We are asking Razorpay once more."))
 	case StateExpired:
-		return headline{"", "Not paid in time", "This order was not placed."}
+		return plain(T(ctx, "Not paid in time"), T(ctx, "This order was not placed."))
 	case StateCancelled:
-		return headline{"", "Order cancelled", cancelText(v)}
+		return plain(T(ctx, "Order cancelled"), cancelText(ctx, v))
 	case StateHandedOver:
 		if o.Way == "pickup" {
-			return headline{"", "Collected", "Enjoy your meal."}
+			return plain(T(ctx, "Collected"), T(ctx, "Enjoy your meal."))
 		}
-		return headline{"", "On its way", "Your food has left the kitchen. Enjoy your meal."}
-	default:
-		h := headline{over: "Arriving about", title: window(v), text: kitchenText(v)}
-		if o.Way == "pickup" {
-			h.over = "Ready about"
-		}
-		if late := lateText(v); late != "" {
-			h.text = late
-		}
-		return h
+		return plain(T(ctx, "On its way"), T(ctx, "Your food has left the kitchen. Enjoy your meal."))
 	}
+	h := headline{over: T(ctx, "Arriving about"), title: window(ctx, v), text: kitchenText(ctx, v)}
+	if o.Way == "pickup" {
+		h.over = T(ctx, "Ready about")
+	}
+	if late := lateText(ctx, v); late != "" {
+		h.text = late
+	}
+	if h.said = T(ctx, "%s Arriving about %s.", h.text, h.title); o.Way == "pickup" {
+		h.said = T(ctx, "%s Ready about %s.", h.text, h.title)
+	}
+	return h
 }
 
 // window is the promised time: a span for a delivery, a minute for the counter.
-func window(v OrderView) string {
+func window(ctx context.Context, v OrderView) string {
 	switch {
 	case v.Order.IsLater():
-		return promisedText(v.Order, v.Page.Now)
+		return promisedText(ctx, v.Order, v.Page.Now)
 	case v.Ticket == nil:
-		return "soon"
+		return T(ctx, "soon")
 	}
 	if v.Order.Way == "pickup" {
 		return Clock(v.Ticket.PromisedAt)
@@ -148,28 +154,28 @@ func window(v OrderView) string {
 	return ClockRange(v.Ticket.PromisedAt.Add(-windowMinutes*time.Minute), v.Ticket.PromisedAt)
 }
 
-func kitchenText(v OrderView) string {
+func kitchenText(ctx context.Context, v OrderView) string {
 	switch OrderState(v, v.Page.Now) {
 	case StateAccepted:
-		return "The kitchen has your order."
+		return T(ctx, "The kitchen has your order.")
 	case StatePreparing:
-		return "The kitchen is cooking your food."
+		return T(ctx, "The kitchen is cooking your food.")
 	case StateReady:
 		if v.Order.Way == "pickup" {
-			return "Your food is ready. Come and collect it."
+			return T(ctx, "Your food is ready. Come and collect it.")
 		}
-		return "Your food is packed and about to leave."
+		return T(ctx, "Your food is packed and about to leave.")
 	default:
 		if v.Ticket != nil && isWaiting(models.Ticket{Fulfilment: *v.Ticket, Order: v.Order}, v.Page.Now) {
 			if v.Order.Status == models.OrderDue {
-				return "The kitchen starts in time for it."
+				return T(ctx, "The kitchen starts in time for it.")
 			}
-			return "Paid. The kitchen starts in time for it."
+			return T(ctx, "Paid. The kitchen starts in time for it.")
 		}
 		if v.Order.Status == models.OrderDue {
-			return "The kitchen will take it on in a moment."
+			return T(ctx, "The kitchen will take it on in a moment.")
 		}
-		return "Paid. The kitchen will take it on in a moment."
+		return T(ctx, "Paid. The kitchen will take it on in a moment.")
 	}
 }
 
@@ -177,7 +183,7 @@ func kitchenText(v OrderView) string {
 const lateStep = 5 * time.Minute
 
 // lateText says so before the customer has to ask: by the clock in steps of five minutes, or as staff said.
-func lateText(v OrderView) string {
+func lateText(ctx context.Context, v OrderView) string {
 	if v.Ticket == nil || (v.Order.Way == "pickup" && v.Ticket.Status == models.TicketReady) {
 		return ""
 	}
@@ -188,34 +194,34 @@ func lateText(v OrderView) string {
 	if late == 0 {
 		return ""
 	}
-	return "Running about " + strconv.Itoa(late) + " minutes late, sorry."
+	return T(ctx, "Running about %s minutes late, sorry.", strconv.Itoa(late))
 }
 
 // cancelText says who cancelled and why, in plain words.
-func cancelText(v OrderView) string {
+func cancelText(ctx context.Context, v OrderView) string {
 	by, why := text(v.Order.CancelledBy), text(v.Order.CancelReason)
 	switch {
 	case why == "superseded":
-		return "You placed a newer order in place of this one."
+		return T(ctx, "You placed a newer order in place of this one.")
 	case by == "customer":
-		return "You cancelled this order."
+		return T(ctx, "You cancelled this order.")
 	case v.SoldOut != "":
-		return "Sorry, " + v.SoldOut + " has just sold out."
+		return T(ctx, "Sorry, %s has just sold out.", v.SoldOut)
 	}
 	switch why {
 	case "dish_out":
-		return "Sorry, the kitchen had run out of something, and nothing else would do."
+		return T(ctx, "Sorry, the kitchen had run out of something, and nothing else would do.")
 	case "hold_lapsed":
-		return "Sorry, something in your order has just sold out."
+		return T(ctx, "Sorry, something in your order has just sold out.")
 	case "kitchen_closed", "slot_passed":
-		return "Sorry, the kitchen had closed when your payment arrived."
+		return T(ctx, "Sorry, the kitchen had closed when your payment arrived.")
 	case "amount_mismatch":
-		return "The payment did not match the bill."
+		return T(ctx, "The payment did not match the bill.")
 	}
 	if strings.HasPrefix(by, "staff") && why != "" {
-		return "Sorry, the restaurant had to cancel it: " + why
+		return T(ctx, "Sorry, the restaurant had to cancel it: %s", why)
 	}
-	return "Sorry, the restaurant had to cancel it."
+	return T(ctx, "Sorry, the restaurant had to cancel it.")
 }
 
 func text(s *string) string {
@@ -226,14 +232,10 @@ func text(s *string) string {
 }
 
 // statusSentence is said once when it changes, through the page's announcer.
-func statusSentence(v OrderView) string {
-	h := headlineOf(v)
-	sentence := h.title + ". " + h.text
-	if h.over != "" {
-		sentence = h.text + " " + h.over + " " + h.title + "."
-	}
-	for _, r := range refundsShown(v) {
-		sentence += " " + r.title + "."
+func statusSentence(ctx context.Context, v OrderView) string {
+	sentence := headlineOf(ctx, v).said
+	for _, r := range refundsShown(ctx, v) {
+		sentence += " " + T(ctx, "%s.", r.title)
 	}
 	return sentence
 }
@@ -245,23 +247,23 @@ type orderStepView struct {
 }
 
 // orderSteps is the timeline of a paid order; nil before payment.
-func orderSteps(v OrderView) []orderStepView {
+func orderSteps(ctx context.Context, v OrderView) []orderStepView {
 	state := OrderState(v, v.Page.Now)
 	reached := map[string]int{StatePaid: 0, StateAccepted: 1, StatePreparing: 2, StateReady: 3, StateHandedOver: 4}
 	at, paid := reached[state]
 	if !paid || v.Ticket == nil {
 		return nil
 	}
-	last := orderStepView{key: "handed_over", icon: "bike", title: "Out for delivery"}
-	ready := orderStepView{key: "ready", icon: "bell", title: "Packed and ready"}
+	last := orderStepView{key: "handed_over", icon: "bike", title: T(ctx, "Out for delivery")}
+	ready := orderStepView{key: "ready", icon: "bell", title: T(ctx, "Packed and ready")}
 	if v.Order.Way == "pickup" {
-		last = orderStepView{key: "handed_over", icon: "house", title: "Collected"}
-		ready.title = "Ready to collect"
+		last = orderStepView{key: "handed_over", icon: "house", title: T(ctx, "Collected")}
+		ready.title = T(ctx, "Ready to collect")
 	}
 	steps := []orderStepView{
-		placedStep(v),
-		{key: "accepted", icon: "check", title: "Accepted by the kitchen"},
-		{key: "preparing", icon: "chef-hat", title: "Preparing"},
+		placedStep(ctx, v),
+		{key: "accepted", icon: "check", title: T(ctx, "Accepted by the kitchen")},
+		{key: "preparing", icon: "chef-hat", title: T(ctx, "Preparing")},
 		ready, last,
 	}
 	times := []*time.Time{v.placedAt(), v.Ticket.AcceptedAt, v.Ticket.PreparingAt, v.Ticket.ReadyAt, v.Ticket.HandedOverAt}
@@ -270,23 +272,23 @@ func orderSteps(v OrderView) []orderStepView {
 		if n > at || times[n] == nil {
 			continue
 		}
-		steps[n].time = When(*times[n], v.Page.Now)
+		steps[n].time = When(ctx, *times[n], v.Page.Now)
 		if steps[n].now && n > 0 {
-			steps[n].time = "since " + steps[n].time
+			steps[n].time = T(ctx, "since %s", steps[n].time)
 		}
 	}
 	if state == StatePreparing {
-		steps[2].note = "Usually about " + strconv.Itoa(v.Order.PrepMinutes) + " minutes"
+		steps[2].note = T(ctx, "Usually about %s minutes", strconv.Itoa(v.Order.PrepMinutes))
 	}
 	return steps
 }
 
 // placedStep is the first of the timeline: paid, or, in cash, placed.
-func placedStep(v OrderView) orderStepView {
+func placedStep(ctx context.Context, v OrderView) orderStepView {
 	if v.Order.Pays == "cash" {
-		return orderStepView{key: "paid", icon: "check", title: "Placed", note: cashText(v)}
+		return orderStepView{key: "paid", icon: "check", title: T(ctx, "Placed"), note: cashText(ctx, v)}
 	}
-	return orderStepView{key: "paid", icon: "check", title: "Paid and placed", note: paidText(v)}
+	return orderStepView{key: "paid", icon: "check", title: T(ctx, "Paid and placed"), note: paidText(ctx, v)}
 }
 
 // placedAt is when the kitchen got the order: when it was paid, or, in cash, when it was placed.
@@ -297,69 +299,67 @@ func (v OrderView) placedAt() *time.Time {
 	return v.Order.PaidAt
 }
 
-func cashText(v OrderView) string {
+func cashText(ctx context.Context, v OrderView) string {
 	if v.Order.Status == models.OrderDue {
-		return Rupees(v.Order.AmountPaise) + " to pay in cash"
+		return T(ctx, "%s to pay in cash", Rupees(v.Order.AmountPaise))
 	}
-	return Rupees(v.Order.AmountPaise) + " paid in cash"
+	return T(ctx, "%s paid in cash", Rupees(v.Order.AmountPaise))
 }
 
 // track is the four-part bar: accepted, preparing, ready, handed over. It says how many parts are done and its label.
-func track(v OrderView) (done int, label string) {
+func track(ctx context.Context, v OrderView) (done int, label string) {
 	switch OrderState(v, v.Page.Now) {
 	case StatePaid:
-		return 0, "Step 1 of 4: waiting for the kitchen"
+		return 0, T(ctx, "Step 1 of 4: waiting for the kitchen")
 	case StateAccepted:
-		return 1, "Step 2 of 4: accepted"
+		return 1, T(ctx, "Step 2 of 4: accepted")
 	case StatePreparing:
-		return 1, "Step 2 of 4: preparing"
+		return 1, T(ctx, "Step 2 of 4: preparing")
 	case StateReady:
-		return 2, "Step 3 of 4: ready"
+		return 2, T(ctx, "Step 3 of 4: ready")
 	case StateHandedOver:
-		return 4, "Step 4 of 4: done"
+		return 4, T(ctx, "Step 4 of 4: done")
 	default:
 		return -1, ""
 	}
 }
 
-func paidText(v OrderView) string {
+func paidText(ctx context.Context, v OrderView) string {
 	if p := keptPayment(v.Payments); p != nil {
-		return strings.TrimSpace(Rupees(v.Order.AmountPaise) + " " + by(p.Method))
+		return amountBy(ctx, v.Order.AmountPaise, p.Method)
 	}
 	return Rupees(v.Order.AmountPaise)
 }
 
-func by(method string) string {
-	if name := methodName(method); name != "" {
-		return "by " + name
-	}
-	return ""
-}
-
-func methodName(method string) string {
+// amountBy writes an amount and the way it was paid: "₹1,359.00 by UPI".
+func amountBy(ctx context.Context, p models.Paise, method string) string {
 	switch method {
 	case "upi":
-		return "UPI"
-	case "card", "netbanking", "wallet":
-		return method
+		return T(ctx, "%s by UPI", Rupees(p))
+	case "card":
+		return T(ctx, "%s by card", Rupees(p))
+	case "netbanking":
+		return T(ctx, "%s by netbanking", Rupees(p))
+	case "wallet":
+		return T(ctx, "%s by wallet", Rupees(p))
 	default:
-		return ""
+		return Rupees(p)
 	}
 }
 
 // account names where refunded money arrives. It always goes back the way it came.
-func account(method string) string {
+func account(ctx context.Context, method string) string {
 	switch method {
 	case "upi":
-		return "your UPI account"
+		return T(ctx, "your UPI account")
 	case "card":
-		return "your card"
+		return T(ctx, "your card")
 	case "netbanking":
-		return "your bank account"
+		return T(ctx, "your bank account")
 	case "wallet":
-		return "your wallet"
+		return T(ctx, "your wallet")
 	default:
-		return "the account you paid from"
+		return T(ctx, "the account you paid from")
 	}
 }
 
@@ -371,7 +371,7 @@ type refundView struct {
 
 // refundsShown are the refunds a customer should see: not the voided ones, and of a chain of retries only the last.
 // "Refunded" is said only once Razorpay says processed.
-func refundsShown(v OrderView) []refundView {
+func refundsShown(ctx context.Context, v OrderView) []refundView {
 	retried := map[string]bool{}
 	for _, r := range v.Refunds {
 		if r.RetryOf != nil {
@@ -390,35 +390,25 @@ func refundsShown(v OrderView) []refundView {
 				method, reason = p.Method, p.Reason
 			}
 		}
-		s := refundView{kind: "warn", why: refundWhy(text(reason), r.Kind), stage: r.Status}
+		s := refundView{kind: "warn", why: refundWhy(ctx, text(reason), r.Kind), stage: r.Status, text: sentences(refundStage(ctx, r), refundWait(ctx, r, method, v.Page.Now), refundNames(ctx, r))}
 		switch {
 		case r.Provider == "cash" && r.Status == "requested":
-			s.title = Rupees(r.AmountPaise) + " is yours to collect in cash"
-			s.text = "Asked for on " + Date(r.RequestedAt) + ". Please call the restaurant, or come to the counter, to get it."
+			s.title = T(ctx, "%s is yours to collect in cash", Rupees(r.AmountPaise))
+			s.text = T(ctx, "Asked for on %s. Please call the restaurant, or come to the counter, to get it.", Date(ctx, r.RequestedAt))
 		case r.Provider == "cash":
 			s.kind = "ok"
-			s.title = Rupees(r.AmountPaise) + " was given back in cash"
-			s.text = "Done" + dated(r.ProcessedAt) + "."
-		case r.Status == "requested":
-			s.title = Rupees(r.AmountPaise) + " is on its way back to " + account(method)
-			s.text = "Requested on " + Date(r.RequestedAt) + ". " + refundWait(r, method, v.Page.Now)
-		case r.Status == "submitted":
-			s.title = Rupees(r.AmountPaise) + " is on its way back to " + account(method)
-			s.text = "With the bank" + since(r.SubmittedAt) + ". " + refundWait(r, method, v.Page.Now)
+			s.title = T(ctx, "%s was given back in cash", Rupees(r.AmountPaise))
+			s.text = refundStage(ctx, r)
+		case r.Status == "requested", r.Status == "submitted":
+			s.title = T(ctx, "%s is on its way back to %s", Rupees(r.AmountPaise), account(ctx, method))
 		case r.Status == "processed":
 			s.kind = "ok"
-			s.title = Rupees(r.AmountPaise) + " was refunded to " + account(method)
-			s.text = "Done" + dated(r.ProcessedAt) + ". " + refundWait(r, method, v.Page.Now)
+			s.title = T(ctx, "%s was refunded to %s", Rupees(r.AmountPaise), account(ctx, method))
 		default:
 			s.kind = "bad"
-			s.title = "The refund of " + Rupees(r.AmountPaise) + " did not reach you"
-			s.text = "It could not be carried out, sorry; the money is not lost. We have been told and send it again: this page will say so."
-			if r.FailedAt != nil {
-				s.text += " If it does not by " + Date(r.FailedAt.AddDate(0, 0, 1)) + ", please call us."
-			}
-			s.text += refundNames(r)
+			s.title = T(ctx, "The refund of %s did not reach you", Rupees(r.AmountPaise))
 		}
-		if s.id, s.part = r.ID, refundPart(v, r); r.Kind == "staff" && s.part != "" {
+		if s.id, s.part = r.ID, refundPart(ctx, v, r); r.Kind == "staff" && s.part != "" {
 			s.why = ""
 		}
 		shown = append(shown, s)
@@ -426,82 +416,96 @@ func refundsShown(v OrderView) []refundView {
 	return shown
 }
 
+// sentences puts whole sentences one after the other; an empty one is not said.
+func sentences(all ...string) string {
+	return strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " ")
+}
+
+// refundStage says where a refund stands, with its day.
+func refundStage(ctx context.Context, r models.Refund) string {
+	switch {
+	case r.Status == "requested":
+		return T(ctx, "Requested on %s.", Date(ctx, r.RequestedAt))
+	case r.Status == "submitted" && r.SubmittedAt != nil:
+		return T(ctx, "With the bank since %s.", Date(ctx, *r.SubmittedAt))
+	case r.Status == "submitted":
+		return T(ctx, "With the bank.")
+	case r.Status == "processed" && r.ProcessedAt != nil:
+		return T(ctx, "Done on %s.", Date(ctx, *r.ProcessedAt))
+	case r.Status == "processed":
+		return T(ctx, "Done.")
+	default:
+		return T(ctx, "It could not be carried out, sorry; the money is not lost. We have been told and send it again: this page will say so.")
+	}
+}
+
 // refundWait says how long a refund takes, by which day it should be seen, and what to do if it is not.
-func refundWait(r models.Refund, method string, now time.Time) string {
+func refundWait(ctx context.Context, r models.Refund, method string, now time.Time) string {
+	if r.Status == "failed" {
+		if r.FailedAt == nil {
+			return ""
+		}
+		return T(ctx, "If it does not by %s, please call us.", Date(ctx, r.FailedAt.AddDate(0, 0, 1)))
+	}
 	began := r.RequestedAt
 	if r.SubmittedAt != nil {
 		began = *r.SubmittedAt
 	}
 	due := refundDue(method, began)
-	names := refundNames(r)
-	who := "call us"
-	if r.Status == "processed" {
-		who = "ask your bank for it by the numbers here"
-		if names == "" {
-			who = "call us"
-		}
+	asksBank := r.Status == "processed" && refundNames(ctx, r) != "" // the bank can find it; else only we can
+	until := T(ctx, "If it is not there by then, please call us.")
+	if asksBank {
+		until = T(ctx, "If it is not there by then, please ask your bank for it by the numbers here.")
 	}
 	switch {
+	case dayOf(now).After(due) && asksBank:
+		return T(ctx, "It should have reached you by %s. If it has not, please ask your bank for it by the numbers here.", day(ctx, due))
 	case dayOf(now).After(due):
-		return "It should have reached you by " + day(due) + ". If it has not, please " + who + "." + names
+		return T(ctx, "It should have reached you by %s. If it has not, please call us.", day(ctx, due))
 	case r.Speed == "optimum" && r.Status != "processed":
-		return "Usually it takes minutes; if your bank cannot do that, " + refundDays(method) + ", so by " + day(due) + ". If it is not there by then, please " + who + "." + names
+		return T(ctx, "Usually it takes minutes; if your bank cannot do that, %s, so by %s.", refundDays(ctx, method), day(ctx, due)) + " " + until
 	default:
-		return "Banks show it in " + refundDays(method) + ", so by " + day(due) + ". If it is not there by then, please " + who + "." + names
+		return T(ctx, "Banks show it in %s, so by %s.", refundDays(ctx, method), day(ctx, due)) + " " + until
 	}
 }
 
 // refundNames are the numbers a bank or Razorpay finds a refund by.
-func refundNames(r models.Refund) string {
-	names := ""
+func refundNames(ctx context.Context, r models.Refund) string {
+	var id, reference string
 	if r.RazorpayRefundID != nil {
-		names += " Refund id " + *r.RazorpayRefundID + "."
+		id = T(ctx, "Refund id %s.", *r.RazorpayRefundID)
 	}
 	if r.BankReference != "" {
-		names += " Bank reference " + r.BankReference + "."
+		reference = T(ctx, "Bank reference %s.", r.BankReference)
 	}
-	return names
-}
-
-func since(t *time.Time) string {
-	if t == nil {
-		return ""
-	}
-	return " since " + Date(*t)
-}
-
-func dated(t *time.Time) string {
-	if t == nil {
-		return ""
-	}
-	return " on " + Date(*t)
+	return sentences(id, reference)
 }
 
 // refundWhy says why money goes back that the customer did not ask for. Cancelling is explained by the heading.
-func refundWhy(reason, kind string) string {
+func refundWhy(ctx context.Context, reason, kind string) string {
 	switch reason {
 	case "already_paid":
-		return "This order was already paid, so your second payment goes back by itself."
+		return T(ctx, "This order was already paid, so your second payment goes back by itself.")
 	case "order_cancelled":
-		return "Your payment arrived after the order had been cancelled, so all of it goes back."
+		return T(ctx, "Your payment arrived after the order had been cancelled, so all of it goes back.")
 	case "order_superseded":
-		return "Your payment arrived for an order that a newer one had replaced, so all of it goes back."
+		return T(ctx, "Your payment arrived for an order that a newer one had replaced, so all of it goes back.")
 	case "order_expired":
-		return "Your payment arrived after the time to pay was over, so all of it goes back."
+		return T(ctx, "Your payment arrived after the time to pay was over, so all of it goes back.")
 	case "kitchen_closed", "slot_passed":
-		return "Your payment arrived after the kitchen had closed, so all of it goes back."
+		return T(ctx, "Your payment arrived after the kitchen had closed, so all of it goes back.")
 	case "hold_lapsed":
-		return "The last portion was gone when your payment arrived, so all of it goes back."
+		return T(ctx, "The last portion was gone when your payment arrived, so all of it goes back.")
 	case "amount_mismatch":
-		return "Your payment was not for the amount of the bill, so all of it goes back."
+		return T(ctx, "Your payment was not for the amount of the bill, so all of it goes back.")
 	case "refunded_at_gateway":
-		return "Razorpay had begun to give your payment back before it reached us."
+		return T(ctx, "Razorpay had begun to give your payment back before it reached us.")
 	}
 	switch kind {
 	case "staff":
-		return "The restaurant gives you this back."
+		return T(ctx, "The restaurant gives you this back.")
 	case "external":
-		return "The restaurant gave you this back."
+		return T(ctx, "The restaurant gave you this back.")
 	}
 	return ""
 }
@@ -554,12 +558,11 @@ func capturedPayments(v OrderView) []models.Payment {
 	return moved
 }
 
-func paymentText(p models.Payment) string {
-	fate := "goes back to you"
+func paymentText(ctx context.Context, p models.Payment) string {
 	if p.IsKept() {
-		fate = "pays this order"
+		return T(ctx, "%s, %s: pays this order", amountBy(ctx, p.AmountPaise, p.Method), text(p.RazorpayPaymentID))
 	}
-	return strings.TrimSpace(Rupees(p.AmountPaise)+" "+by(p.Method)) + ", " + text(p.RazorpayPaymentID) + ": " + fate
+	return T(ctx, "%s, %s: goes back to you", amountBy(ctx, p.AmountPaise, p.Method), text(p.RazorpayPaymentID))
 }
 
 // mayCancel reports whether the customer's own button is shown; the database decides again when it is pressed.
@@ -579,23 +582,23 @@ func mayPayNow(v OrderView) bool {
 }
 
 // cancelAsk names what cancelling does to the money before it is confirmed.
-func cancelAsk(v OrderView) string {
+func cancelAsk(ctx context.Context, v OrderView) string {
 	if p := keptPayment(v.Payments); p != nil {
-		return fmt.Sprintf("All of your %s goes back to %s; banks show it in %s.", Rupees(p.AmountPaise), account(p.Method), refundDays(p.Method))
+		return T(ctx, "All of your %s goes back to %s; banks show it in %s.", Rupees(p.AmountPaise), account(ctx, p.Method), refundDays(ctx, p.Method))
 	}
 	if s := OrderState(v, v.Page.Now); s == StateConfirming || s == StateSlow {
-		return "If your payment still arrives, all of it goes back to you."
+		return T(ctx, "If your payment still arrives, all of it goes back to you.")
 	}
-	return "Nothing has been paid."
+	return T(ctx, "Nothing has been paid.")
 }
 
 // tooLate explains a missing cancel button.
-func tooLate(v OrderView) string {
+func tooLate(ctx context.Context, v OrderView) string {
 	switch OrderState(v, v.Page.Now) {
 	case StateAccepted, StatePreparing:
-		return "The kitchen has begun, so the order can no longer be cancelled here. Call us if something is wrong."
+		return T(ctx, "The kitchen has begun, so the order can no longer be cancelled here. Call us if something is wrong.")
 	case StateReady, StateHandedOver:
-		return "Call us if something is wrong."
+		return T(ctx, "Call us if something is wrong.")
 	default:
 		return ""
 	}

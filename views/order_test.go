@@ -178,7 +178,7 @@ func TestLateText(t *testing.T) {
 	for minutes, want := range map[int]string{1: "", 0: "", -1: "Running about 5 minutes late, sorry.", -5: "Running about 10 minutes late, sorry.", -31: "Running about 35 minutes late, sorry."} {
 		v := sampleOrderView(paidAnd(models.TicketPreparing))
 		v.Ticket.PromisedAt = evening.Add(time.Duration(minutes) * time.Minute)
-		if got := lateText(v); got != want {
+		if got := lateText(inEnglish, v); got != want {
 			t.Errorf("promised in %d minutes: %q, want %q", minutes, got, want)
 		}
 	}
@@ -195,7 +195,7 @@ func TestCancelText(t *testing.T) {
 	} {
 		o := sampleOrder()
 		o.CancelledBy, o.CancelReason = &c.by, &c.why
-		if got := cancelText(OrderView{Order: o}); got != c.want {
+		if got := cancelText(inEnglish, OrderView{Order: o}); got != c.want {
 			t.Errorf("%s %s: %q, want %q", c.by, c.why, got, c.want)
 		}
 	}
@@ -274,7 +274,7 @@ func TestRefundDue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := day(refundDue(c.method, from)); got != c.due {
+		if got := day(inEnglish, refundDue(c.method, from)); got != c.due {
 			t.Errorf("%s from %s: %s, want %s", c.method, c.from, got, c.due)
 		}
 	}
@@ -299,7 +299,7 @@ func TestReversal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := reversal(c.method, paid, now); !strings.Contains(got, c.says) || (c.method == "netbanking" || c.method == "wallet") == strings.Contains(got, "₹100") {
+		if got := reversal(inEnglish, c.method, paid, now); !strings.Contains(got, c.says) || (c.method == "netbanking" || c.method == "wallet") == strings.Contains(got, "₹100") {
 			t.Errorf("%s paid %s, now %s: %s", c.method, c.paid, c.now, got)
 		}
 	}
@@ -311,9 +311,9 @@ func TestTurnsAt(t *testing.T) {
 		v.Page.Now = now
 		state := OrderState(v, now)
 		if state == StateSlow || state == StateLapsed {
-			return state + confirmEnd(v)
+			return state + confirmEnd(inEnglish, v)
 		}
-		return state + statusSentence(v)
+		return state + statusSentence(inEnglish, v)
 	}
 	for name, c := range map[string]struct {
 		change func(*OrderView)

@@ -31,31 +31,32 @@ type TicketView struct {
 // restaurantService is the service accounting code of all that a restaurant sells with its meals.
 const restaurantService = "996331"
 
-// paperTitle is what the law calls a paper, by how the shop is taxed: who is not registered writes no voucher and no tax invoice.
+// paperTitle is what the law calls a paper, by how the shop is taxed: who is not registered writes no voucher and no tax
+// invoice. A paper bears it as it is; a link to one is said with T.
 func paperTitle(kind, taxMode string) string {
 	if taxMode == "unregistered" {
 		switch kind {
 		case models.PaperReceipt:
-			return "Receipt"
+			return Key("Receipt")
 		case models.PaperBill:
-			return "Bill"
+			return Key("Bill")
 		case models.PaperVoucher:
-			return "Refund receipt"
+			return Key("Refund receipt")
 		}
 	}
 	switch kind {
 	case models.PaperReceipt:
-		return "Receipt voucher"
+		return Key("Receipt voucher")
 	case models.PaperInvoice:
-		return "Tax invoice"
+		return Key("Tax invoice")
 	case models.PaperBill:
-		return "Bill of supply"
+		return Key("Bill of supply")
 	case models.PaperVoucher:
-		return "Refund voucher"
+		return Key("Refund voucher")
 	case models.PaperCredit:
-		return "Credit note"
+		return Key("Credit note")
 	default:
-		return "Debit note"
+		return Key("Debit note")
 	}
 }
 
@@ -144,7 +145,7 @@ func taxLabel(name string, rate models.BasisPoints, t models.PaperTax, classes i
 }
 
 // stamp writes when a paper was issued.
-func stamp(t time.Time) string { return Date(t) + ", " + Clock(t) }
+func stamp(t time.Time) string { return Date(inEnglish, t) + ", " + Clock(t) }
 
 // paidBy says how the advance came.
 func paidBy(p models.Paper) string {
@@ -216,7 +217,7 @@ func markLetter(kind string) string {
 }
 
 func ticketHead(v TicketView) string {
-	return dotted(strings.ToUpper(v.Order.Way), Clock(v.Ticket.QueuedAt), "due "+When(v.Ticket.PromisedAt, v.PrintedAt))
+	return dotted(strings.ToUpper(v.Order.Way), Clock(v.Ticket.QueuedAt), "due "+When(inEnglish, v.Ticket.PromisedAt, v.PrintedAt))
 }
 
 func ticketFoot(v TicketView) string {
@@ -224,9 +225,9 @@ func ticketFoot(v TicketView) string {
 	if v.Order.Status == models.OrderDue {
 		cash = "take " + Rupees(v.Order.AmountPaise) + " in cash"
 	}
-	return dotted(v.Order.Name, itemsOf(v.Order), cash)
+	return dotted(v.Order.Name, itemsOf(inEnglish, v.Order), cash)
 }
 
 func copyLabel(v TicketView) string {
-	return "Copy " + strconv.Itoa(v.Nth-1) + " · " + When(v.PrintedAt, v.Page.Now)
+	return "Copy " + strconv.Itoa(v.Nth-1) + " · " + When(inEnglish, v.PrintedAt, v.Page.Now)
 }

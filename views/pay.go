@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"net/url"
 	"strconv"
 
@@ -26,12 +27,14 @@ func payAttributes(v PayView) templ.Attributes {
 	}
 }
 
-func orderLabel(o models.Order) string { return "Order " + strconv.Itoa(o.Number) }
+func orderLabel(ctx context.Context, o models.Order) string {
+	return T(ctx, "Order %s", strconv.Itoa(o.Number))
+}
 
-func itemsOf(o models.Order) string {
+func itemsOf(ctx context.Context, o models.Order) string {
 	n := 0
 	for _, i := range o.Items {
 		n += i.Qty
 	}
-	return Count(n, "item", "items")
+	return T(ctx, "%d items", n)
 }

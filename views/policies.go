@@ -1,6 +1,8 @@
 package views
 
 import (
+	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,16 +21,18 @@ type PolicyView struct {
 type Policy struct{ Name, Title string }
 
 // Policies are the pages there are, as the footer links them.
-var Policies = []Policy{{"refunds", "Cancellation and refunds"}, {"delivery", "Delivery"}, {"privacy", "Privacy"}, {"terms", "Terms"}, {"contact", "Contact and complaints"}}
+var Policies = []Policy{{"refunds", Key("Cancellation and refunds")}, {"delivery", Key("Delivery")}, {"privacy", Key("Privacy")}, {"terms", Key("Terms")}, {"contact", Key("Contact and complaints")}}
 
 // IsPolicy reports whether there is a policy of this name.
-func IsPolicy(name string) bool { return PolicyTitle(name) != "" }
+func IsPolicy(name string) bool {
+	return slices.ContainsFunc(Policies, func(p Policy) bool { return p.Name == name })
+}
 
 // PolicyTitle is what a policy is called; empty: there is none of that name.
-func PolicyTitle(name string) string {
+func PolicyTitle(ctx context.Context, name string) string {
 	for _, p := range Policies {
 		if p.Name == name {
-			return p.Title
+			return T(ctx, p.Title)
 		}
 	}
 	return ""
@@ -40,114 +44,118 @@ type policyPart struct {
 	text  []string
 }
 
-func policyParts(v PolicyView) []policyPart {
+func policyParts(ctx context.Context, v PolicyView) []policyPart {
 	o := v.Page.Outlet
 	switch v.Name {
 	case "refunds":
 		return []policyPart{
-			{"Cancelling", []string{"You can cancel free of charge until the kitchen accepts your order. After that, call us: we cancel what is not cooked yet.",
-				"If we cannot make your order, or a dish has run out, we cancel it and give the money back without being asked."}},
-			{"What goes back", []string{"All that you paid, with taxes, packing, delivery and tip, when the whole order is cancelled. If one dish is missing or wrong, its price, its part of a discount, and its tax.",
-				"Money always goes back to the account you paid from. If you paid twice, the second payment goes back by itself."}},
-			{"How long it takes", []string{"We send a refund at once. How long the bank takes depends on how you paid: " + refundTimesText() + ".",
-				"The order's page shows each step, the date by which you should see the money, and the bank's reference as soon as there is one."}},
-			{"Money left your account and there is no order", []string{"A failed payment goes back by itself within " + strconv.Itoa(reversalDays) + " days. If your bank takes longer, it owes you " + ShortRupees(reversalPenalty) + " for each further day (Reserve Bank of India, 20 September 2019)."}},
+			{T(ctx, "Cancelling"), []string{T(ctx, "You can cancel free of charge until the kitchen accepts your order. After that, call us: we cancel what is not cooked yet."),
+				T(ctx, "If we cannot make your order, or a dish has run out, we cancel it and give the money back without being asked.")}},
+			{T(ctx, "What goes back"), []string{T(ctx, "All that you paid, with taxes, packing, delivery and tip, when the whole order is cancelled. If one dish is missing or wrong, its price, its part of a discount, and its tax."),
+				T(ctx, "Money always goes back to the account you paid from. If you paid twice, the second payment goes back by itself.")}},
+			{T(ctx, "How long it takes"), []string{T(ctx, "We send a refund at once. How long the bank takes depends on how you paid: %s.", refundTimesText(ctx)),
+				T(ctx, "The order's page shows each step, the date by which you should see the money, and the bank's reference as soon as there is one.")}},
+			{T(ctx, "Money left your account and there is no order"), []string{T(ctx, "A failed payment goes back by itself within %s days. If your bank takes longer, it owes you %s for each further day (Reserve Bank of India, 20 September 2019).", strconv.Itoa(reversalDays), ShortRupees(reversalPenalty))}},
 		}
 	case "delivery":
-		return append([]policyPart{{"Where and when", append(deliveryAreas(v), lastOrders(o)+" Cooking takes about "+strconv.Itoa(o.PrepMinutes)+" minutes.")}},
-			policyPart{"What it costs", deliveryTariff(v)},
-			policyPart{"If we are late", []string{"The order's page shows the time we expect and says when it changes. If your food does not come, call " + Phone(o.Phone) + "."}})
+		return []policyPart{
+			{T(ctx, "Where and when"), []string{deliveryAreas(ctx, v), lastOrders(ctx, o)}},
+			{T(ctx, "What it costs"), deliveryTariff(ctx, v)},
+			{T(ctx, "If we are late"), []string{T(ctx, "The order's page shows the time we expect and says when it changes. If your food does not come, call %s.", Phone(o.Phone))}},
+		}
 	case "privacy":
 		return []policyPart{
-			{"What we ask for", []string{"Your name, mobile number and, for delivery, your address: without them we cannot bring your food. Your email is optional, and used for messages about your orders only. If you press “Use my location”, it is used for the delivery distance of that cart and nothing else."}},
-			{"What we do not see", []string{"Card numbers, UPI PINs and bank passwords go to Razorpay, never to us."}},
-			{"Who gets it", []string{"Razorpay gets the amount and the order's number to take your payment, and your mobile number to fill in its window. Nobody else gets anything. There is no advertising and no tracking on this site; the only cookies are your session, your cart and the choices you make."}},
-			{"Notifications", []string{"If you press “Notify me” on an order's page, the maker of your browser passes our messages on. They are locked so that only your device can read them. We forget your device after " + strconv.Itoa(models.SubscriptionDays) + " days, or when you press “Stop notifying me”."}},
-			{"How long we keep it", []string{"Orders and bills are kept as long as tax law asks. Messages from Razorpay lose everything about you after " + strconv.Itoa(models.EventBodyDays) + " days and are deleted after " + strconv.Itoa(models.EventDays) + ". Sessions end by themselves."}},
-			{"Your rights", []string{"Ask for a copy of what we hold about you, to have it corrected, or to have it erased, at " + contactOf(o) + ". What tax law makes us keep stays, without your name."}},
+			{T(ctx, "What we ask for"), []string{T(ctx, "Your name, mobile number and, for delivery, your address: without them we cannot bring your food. Your email is optional, and used for messages about your orders only. If you press “Use my location”, it is used for the delivery distance of that cart and nothing else.")}},
+			{T(ctx, "What we do not see"), []string{T(ctx, "Card numbers, UPI PINs and bank passwords go to Razorpay, never to us.")}},
+			{T(ctx, "Who gets it"), []string{T(ctx, "Razorpay gets the amount and the order's number to take your payment, and your mobile number to fill in its window. Nobody else gets anything. There is no advertising and no tracking on this site; the only cookies are your session, your cart and the choices you make.")}},
+			{T(ctx, "Notifications"), []string{T(ctx, "If you press “Notify me” on an order's page, the maker of your browser passes our messages on. They are locked so that only your device can read them. We forget your device after %s days, or when you press “Stop notifying me”.", strconv.Itoa(models.SubscriptionDays))}},
+			{T(ctx, "How long we keep it"), []string{T(ctx, "Orders and bills are kept as long as tax law asks. Messages from Razorpay lose everything about you after %s days and are deleted after %s. Sessions end by themselves.", strconv.Itoa(models.EventBodyDays), strconv.Itoa(models.EventDays))}},
+			{T(ctx, "Your rights"), []string{T(ctx, "Ask for a copy of what we hold about you, to have it corrected, or to have it erased, at %s. What tax law makes us keep stays, without your name.", contactOf(o))}},
 		}
 	case "terms":
 		return []policyPart{
-			{"Who sells", []string{sellerText(o)}},
-			{"Ordering", []string{"The price you pay is the one on the pay button: dishes, packing, delivery, taxes and, if you choose one, a tip. If anything changes before you pay, you are asked again. An order is ours to make once it is paid.",
-				"Limited dishes are held for you for " + strconv.Itoa(o.HoldMinutes) + " minutes while you pay."}},
-			{"Taxes", []string{taxText(v)}},
-			{"Food", []string{"Vegetarian and non-vegetarian dishes are marked as the law asks; a dish with egg says so. Tell us about allergies in the note for the kitchen, and call us if they are serious: everything is cooked in one kitchen."}},
+			{T(ctx, "Who sells"), []string{sellerText(ctx, o)}},
+			{T(ctx, "Ordering"), []string{T(ctx, "The price you pay is the one on the pay button: dishes, packing, delivery, taxes and, if you choose one, a tip. If anything changes before you pay, you are asked again. An order is ours to make once it is paid."),
+				T(ctx, "Limited dishes are held for you for %s minutes while you pay.", strconv.Itoa(o.HoldMinutes))}},
+			{T(ctx, "Taxes"), []string{taxText(ctx, v)}},
+			{T(ctx, "Food"), []string{T(ctx, "Vegetarian and non-vegetarian dishes are marked as the law asks; a dish with egg says so. Tell us about allergies in the note for the kitchen, and call us if they are serious: everything is cooked in one kitchen.")}},
 		}
 	}
 	return []policyPart{
-		{"Talk to us", []string{o.Name + ", " + o.Address + " " + o.PIN, "Telephone " + Phone(o.Phone) + emailText(o)}},
-		{"Complaints", []string{grievanceText(o), "We answer a complaint within 48 hours and settle it within one month."}},
-		{"Numbers", []string{numbersText(o)}},
+		{T(ctx, "Talk to us"), []string{o.Name + ", " + o.Address + " " + o.PIN, reachText(ctx, o)}},
+		{T(ctx, "Complaints"), []string{grievanceText(ctx, o), T(ctx, "We answer a complaint within 48 hours and settle it within one month.")}},
+		{T(ctx, "Numbers"), []string{numbersText(ctx, o)}},
 	}
 }
 
-func lastOrders(o models.Outlet) string {
+func lastOrders(ctx context.Context, o models.Outlet) string {
+	cooking := strconv.Itoa(o.PrepMinutes)
 	if o.LastOrderMinutes == 0 {
-		return "Orders are taken until we close."
+		return T(ctx, "Orders are taken until we close. Cooking takes about %s minutes.", cooking)
 	}
-	return "Orders are taken until " + strconv.Itoa(o.LastOrderMinutes) + " minutes before closing."
+	return T(ctx, "Orders are taken until %s minutes before closing. Cooking takes about %s minutes.", strconv.Itoa(o.LastOrderMinutes), cooking)
 }
 
-func refundTimesText() string {
-	var said []string
-	for _, m := range []struct{ method, name string }{{"upi", "UPI"}, {"card", "cards"}, {"netbanking", "netbanking"}, {"wallet", "wallets"}} {
-		said = append(said, m.name+" "+refundDays(m.method))
-	}
-	return strings.Join(said, ", ")
+func refundTimesText(ctx context.Context) string {
+	return strings.Join([]string{T(ctx, "UPI %s", refundDays(ctx, "upi")), T(ctx, "cards %s", refundDays(ctx, "card")),
+		T(ctx, "netbanking %s", refundDays(ctx, "netbanking")), T(ctx, "wallets %s", refundDays(ctx, "wallet"))}, ", ")
 }
 
-func deliveryAreas(v PolicyView) []string {
+func deliveryAreas(ctx context.Context, v PolicyView) string {
 	o := v.Page.Outlet
-	switch {
-	case o.OffersDelivery && o.OffersPickup:
-		return []string{"We deliver to " + Count(v.Pins, "PIN code", "PIN codes") + " around us; type yours at checkout and you see at once whether we come to you. You can also collect your order at " + o.Address + "."}
-	case o.OffersDelivery:
-		return []string{"We deliver to " + Count(v.Pins, "PIN code", "PIN codes") + " around us; type yours at checkout and you see at once whether we come to you."}
+	if !o.OffersDelivery {
+		return T(ctx, "We do not deliver. Collect your order at %s.", o.Address)
 	}
-	return []string{"We do not deliver. Collect your order at " + o.Address + "."}
+	areas := T(ctx, "We deliver to %s around us; type yours at checkout and you see at once whether we come to you.", T(ctx, "%d PIN codes", v.Pins))
+	if o.OffersPickup {
+		return areas + " " + T(ctx, "You can also collect your order at %s.", o.Address)
+	}
+	return areas
 }
 
-func deliveryTariff(v PolicyView) (lines []string) {
+func deliveryTariff(ctx context.Context, v PolicyView) (lines []string) {
 	if !v.Page.Outlet.OffersDelivery {
-		return []string{"Collecting costs nothing."}
+		return []string{T(ctx, "Collecting costs nothing.")}
 	}
 	for _, b := range v.List.Bands {
-		line := "Up to " + Distance(b.UpToMetres) + ": " + ShortRupees(b.FeePaise)
-		if b.MinimumPaise > 0 {
-			line += ", from " + ShortRupees(b.MinimumPaise) + " of dishes"
+		far, fee, least := Distance(ctx, b.UpToMetres), ShortRupees(b.FeePaise), ShortRupees(b.MinimumPaise)
+		switch {
+		case b.MinimumPaise > 0 && b.FreeAbovePaise != nil:
+			lines = append(lines, T(ctx, "Up to %s: %s, from %s of dishes, free from %s.", far, fee, least, ShortRupees(*b.FreeAbovePaise)))
+		case b.MinimumPaise > 0:
+			lines = append(lines, T(ctx, "Up to %s: %s, from %s of dishes.", far, fee, least))
+		case b.FreeAbovePaise != nil:
+			lines = append(lines, T(ctx, "Up to %s: %s, free from %s.", far, fee, ShortRupees(*b.FreeAbovePaise)))
+		default:
+			lines = append(lines, T(ctx, "Up to %s: %s.", far, fee))
 		}
-		if b.FreeAbovePaise != nil {
-			line += ", free from " + ShortRupees(*b.FreeAbovePaise)
-		}
-		lines = append(lines, line+".")
 	}
-	return append(lines, "Some areas have a fee of their own. The bill shows it before you pay.")
+	return append(lines, T(ctx, "Some areas have a fee of their own. The bill shows it before you pay."))
 }
 
-func sellerText(o models.Outlet) string {
+func sellerText(ctx context.Context, o models.Outlet) string {
 	if o.LegalName == "" || o.LegalName == o.Name {
 		return o.Name + ", " + o.Address + " " + o.PIN + "."
 	}
-	return o.Name + " is run by " + o.LegalName + ", " + o.Address + " " + o.PIN + "."
+	return T(ctx, "%s is run by %s, %s.", o.Name, o.LegalName, o.Address+" "+o.PIN)
 }
 
-func taxText(v PolicyView) string {
+func taxText(ctx context.Context, v PolicyView) string {
 	rate, known := v.List.TaxRates["restaurant"]
 	switch {
 	case v.List.TaxMode == "composition":
-		return "We are a composition taxable person, not eligible to collect tax on supplies."
+		return T(ctx, "We are a composition taxable person, not eligible to collect tax on supplies.")
 	case v.List.TaxMode != "regular" || !known:
-		return "We charge no GST."
+		return T(ctx, "We charge no GST.")
 	}
-	return "Prices are without tax. GST of " + Percent(rate.CGSTBP+rate.SGSTBP) + " is added, half CGST, half SGST."
+	return T(ctx, "Prices are without tax. GST of %s is added, half CGST, half SGST.", Percent(rate.CGSTBP+rate.SGSTBP))
 }
 
-func emailText(o models.Outlet) string {
+func reachText(ctx context.Context, o models.Outlet) string {
 	if o.Email == "" {
-		return "."
+		return T(ctx, "Telephone %s.", Phone(o.Phone))
 	}
-	return ", email " + o.Email + "."
+	return T(ctx, "Telephone %s, email %s.", Phone(o.Phone), o.Email)
 }
 
 func contactOf(o models.Outlet) string {
@@ -157,21 +165,25 @@ func contactOf(o models.Outlet) string {
 	return Phone(o.Phone)
 }
 
-func grievanceText(o models.Outlet) string {
+func grievanceText(ctx context.Context, o models.Outlet) string {
 	if o.GrievanceName == "" || o.GrievanceContact == "" {
-		return "Call or write to us as above."
+		return T(ctx, "Call or write to us as above.")
 	}
-	return "Our grievance officer is " + o.GrievanceName + ": " + o.GrievanceContact + "."
+	return T(ctx, "Our grievance officer is %s: %s.", o.GrievanceName, o.GrievanceContact)
 }
 
-func numbersText(o models.Outlet) string {
+func numbersText(ctx context.Context, o models.Outlet) string {
 	var said []string
-	for _, n := range []struct{ name, value string }{{"FSSAI licence", o.FSSAI}, {"GSTIN", o.GSTIN}, {"Legal name", o.LegalName}} {
-		if n.value != "" {
-			said = append(said, n.name+" "+n.value)
-		}
+	if o.FSSAI != "" {
+		said = append(said, T(ctx, "FSSAI licence %s", o.FSSAI))
 	}
-	return strings.Join(said, " · ")
+	if o.GSTIN != "" {
+		said = append(said, "GSTIN "+o.GSTIN)
+	}
+	if o.LegalName != "" {
+		said = append(said, T(ctx, "Legal name %s", o.LegalName))
+	}
+	return dotted(said...)
 }
 
 // StaffOutletView is the form of what customers are told about an outlet.

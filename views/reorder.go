@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -16,14 +17,15 @@ type AgainView struct {
 }
 
 // againTitle says at a glance whether all of it is there.
-func againTitle(v AgainView) string {
+func againTitle(ctx context.Context, v AgainView) string {
+	number := strconv.Itoa(v.Number)
 	switch added := againAdded(v); {
 	case added == 0:
-		return "Nothing of order " + strconv.Itoa(v.Number) + " can be had now"
-	case len(againTexts(v)) == 0:
-		return "Order " + strconv.Itoa(v.Number) + " is in your cart, at the same prices"
+		return T(ctx, "Nothing of order %s can be had now", number)
+	case len(againTexts(ctx, v)) == 0:
+		return T(ctx, "Order %s is in your cart, at the same prices", number)
 	default:
-		return "What can be had of order " + strconv.Itoa(v.Number) + " is in your cart"
+		return T(ctx, "What can be had of order %s is in your cart", number)
 	}
 }
 
@@ -43,33 +45,33 @@ func isIn(cart models.Cart, item models.OrderItem) bool {
 }
 
 // againTexts says what could not be had, and what costs something else, one sentence each.
-func againTexts(v AgainView) (texts []string) {
+func againTexts(ctx context.Context, v AgainView) (texts []string) {
 	for _, l := range v.Lines {
-		if text := againText(l); text != "" {
+		if text := againText(ctx, l); text != "" {
 			texts = append(texts, text)
 		} else if !isIn(v.Cart, l.Was) {
-			texts = append(texts, l.Was.Name+" is not in your cart.")
+			texts = append(texts, T(ctx, "%s is not in your cart.", l.Was.Name))
 		}
 		if l.PriceChanged() {
-			texts = append(texts, l.Was.Name+" costs "+ShortRupees(l.Paise)+" now, it was "+ShortRupees(l.Was.UnitPricePaise+l.Was.OptionsPricePaise)+".")
+			texts = append(texts, T(ctx, "%s costs %s now, it was %s.", l.Was.Name, ShortRupees(l.Paise), ShortRupees(l.Was.UnitPricePaise+l.Was.OptionsPricePaise)))
 		}
 	}
 	return texts
 }
 
-func againText(l models.ReorderLine) string {
+func againText(ctx context.Context, l models.ReorderLine) string {
 	var sold *models.ErrSoldOut
 	var choice *models.ErrChoice
 	switch {
 	case l.Problem == nil:
 		return ""
 	case errors.As(l.Problem, &sold) && l.Qty > 0:
-		return "Only " + strconv.Itoa(l.Qty) + " of " + strconv.Itoa(l.Was.Qty) + " " + l.Was.Name + " left."
+		return T(ctx, "Only %s of %s %s left.", strconv.Itoa(l.Qty), strconv.Itoa(l.Was.Qty), l.Was.Name)
 	case errors.As(l.Problem, &sold):
-		return OffText(sold) + "."
+		return OffText(ctx, sold)
 	case errors.As(l.Problem, &choice):
-		return l.Was.Name + " can no longer be had with these choices."
+		return T(ctx, "%s can no longer be had with these choices.", l.Was.Name)
 	default:
-		return l.Was.Name + " is not on the menu any more."
+		return T(ctx, "%s is not on the menu any more.", l.Was.Name)
 	}
 }

@@ -418,7 +418,7 @@ func sampleAttentionView() StaffAttentionView {
 }
 
 func samplePolicyView(name string) PolicyView {
-	return PolicyView{Page: samplePage(PolicyTitle(name)), Name: name, List: samplePrices(), Pins: 19}
+	return PolicyView{Page: samplePage(PolicyTitle(inEnglish, name)), Name: name, List: samplePrices(), Pins: 19}
 }
 
 // sampleStaffOutletView is the form with one thing missing and one that is wrong.

@@ -806,9 +806,9 @@ func StaffShortagePage(v StaffShortageView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var41 string
-					templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(d.Name + ", " + ShortRupees(d.PricePaise) + ", " + markLabel(d.Mark))
+					templ_7745c5c3_Var41, templ_7745c5c3_Err = templ.JoinStringErrs(d.Name + ", " + ShortRupees(d.PricePaise) + ", " + markLabel(ctx, d.Mark))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/shortage.templ`, Line: 117, Col: 149}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/shortage.templ`, Line: 117, Col: 154}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var41))
 					if templ_7745c5c3_Err != nil {

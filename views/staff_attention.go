@@ -37,6 +37,10 @@ func AttentionTitle(kind string) string {
 		return "Money with this shop's marks fits no order"
 	case models.TaskIncomplete:
 		return "Customers are not told all they have to be"
+	case models.TaskComplaint:
+		return "A customer complains"
+	case models.TaskComplaintLate:
+		return "A complaint is late"
 	case models.TaskClaimRejected:
 		return "Razorpay refuses to start a payment"
 	case models.TaskStaleClaim:
@@ -75,7 +79,7 @@ func AttentionText(t models.Task, now time.Time) string {
 	case models.TaskSilence:
 		since := "No webhook has ever come"
 		if t.SinceAt != nil {
-			since = "No webhook since " + When(*t.SinceAt, now)
+			since = "No webhook since " + When(inEnglish, *t.SinceAt, now)
 		}
 		return since + ", and payments have come. The shop finds them by asking, a little later. Look at the webhook in Razorpay's dashboard: " +
 			"is it switched on, are its address and secret right? After a day of failures Razorpay switches it off."
@@ -117,7 +121,7 @@ func byThen(due *time.Time, now time.Time) string {
 	if due == nil {
 		return ""
 	}
-	return " by " + When(*due, now)
+	return " by " + When(inEnglish, *due, now)
 }
 
 // attentionAction is the one thing to do about a task: a press that does it (path is where it is posted), or a page to go to.
@@ -141,6 +145,8 @@ func actionOf(t models.Task) attentionAction {
 		if t.OrderID != nil {
 			return attentionAction{"See the evidence", staffOrderURL(*t.OrderID) + "/timeline", false}
 		}
+	case models.TaskComplaint, models.TaskComplaintLate:
+		return complaintAction(t)
 	case models.TaskIncomplete:
 		return attentionAction{"Fill it in", "/staff/outlet", false}
 	case models.TaskRefundFailed:
@@ -190,7 +196,7 @@ func Age(d time.Duration) string {
 
 // attentionAge says how old a task is, and how long there is for it.
 func attentionAge(t models.Task, now time.Time) string {
-	age := "Since " + When(t.OpenedAt, now)
+	age := "Since " + When(inEnglish, t.OpenedAt, now)
 	if waited := now.Sub(t.OpenedAt); waited >= time.Minute {
 		age += ", " + Age(waited)
 	}

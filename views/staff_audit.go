@@ -32,7 +32,7 @@ func auditScope(a models.Audit) string {
 	if err != nil {
 		return "All time"
 	}
-	return "Money captured on " + Date(day.Add(12*time.Hour))
+	return "Money captured on " + Date(inEnglish, day.Add(12*time.Hour))
 }
 
 // auditVerdict is the one sentence the page is for.

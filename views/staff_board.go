@@ -75,7 +75,7 @@ func urgencyOf(t models.Ticket, now time.Time) urgency {
 	promised := f.PromisedAt.Sub(began)
 	switch {
 	case isWaiting(t, now):
-		return urgency{"", "clock", "for " + lowerFirst(promisedText(t.Order, now))}
+		return urgency{"", "clock", "for " + promisedInText(inEnglish, t.Order, now)}
 	case now.After(f.PromisedAt):
 		return urgency{"late", "triangle-alert", strconv.Itoa(int(now.Sub(f.PromisedAt)/time.Minute)) + " min late"}
 	case now.Sub(began) >= promised*6/10:
@@ -122,7 +122,7 @@ func wayIcon(way string) string {
 
 // ticketSentence is said when a ticket appears.
 func ticketSentence(t models.Ticket) string {
-	return "New order " + strconv.Itoa(t.Order.Number) + ", " + t.Order.Way + ", " + itemsOf(t.Order) + "."
+	return "New order " + strconv.Itoa(t.Order.Number) + ", " + t.Order.Way + ", " + itemsOf(inEnglish, t.Order) + "."
 }
 
 // newCount stands in the tab's title.

@@ -17,12 +17,12 @@ type StaffDishEditView struct {
 	Saved bool
 }
 
-var weekdayNames = []string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
+var weekdays = []string{"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"}
 
 // windowText is a window as people say it: "Mon, Tue 07:00 to 11:00, until 2026-12-31".
 func windowText(w models.MenuWindow) string {
 	var days []string
-	for n, name := range weekdayNames {
+	for n, name := range weekdays {
 		if w.Weekdays&(1<<n) != 0 {
 			days = append(days, name)
 		}
@@ -46,7 +46,7 @@ func specialText(e models.DishEdit, p models.SpecialPrice) string {
 	if p.OptionID != nil {
 		name = choiceName(e.Item, *p.OptionID) + " "
 	}
-	return name + ShortRupees(p.PricePaise) + ", " + Date(p.StartsAt) + " " + Clock(p.StartsAt) + " to " + Date(p.EndsAt) + " " + Clock(p.EndsAt)
+	return name + ShortRupees(p.PricePaise) + ", " + Date(inEnglish, p.StartsAt) + " " + Clock(p.StartsAt) + " to " + Date(inEnglish, p.EndsAt) + " " + Clock(p.EndsAt)
 }
 
 func choiceName(i models.Item, optionID int64) string {

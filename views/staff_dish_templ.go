@@ -287,7 +287,7 @@ func StaffDishPage(v StaffDishEditView) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				for n, name := range weekdayNames {
+				for n, name := range weekdays {
 					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<label class=\"pick\"><input type=\"checkbox\" name=\"day\" value=\"")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -815,9 +815,9 @@ func staffDiet(jain bool, allergens models.WordList) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var35 string
-			templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(allergenName(word))
+			templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs(allergenName(ctx, word))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_dish.templ`, Line: 152, Col: 144}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_dish.templ`, Line: 152, Col: 149}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var35))
 			if templ_7745c5c3_Err != nil {

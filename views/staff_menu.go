@@ -35,11 +35,11 @@ func dishState(i models.Item, now time.Time) string {
 	case !i.Available:
 		return "Sold out until you switch it on"
 	case isEightySixed(i, now):
-		return "Sold out until " + Upcoming(*i.EightySixedUntil, now)
+		return "Sold out until " + Upcoming(inEnglish, *i.EightySixedUntil, now)
 	case i.Left != nil && *i.Left <= 0:
 		return "Sold out: today's are gone"
 	case i.NotServed:
-		return "Not served now. " + backAt(i.BackAt, now)
+		return "Not served now. " + backAt(inEnglish, i.BackAt, now)
 	case len(i.Parts) > 0 && i.SoldOut:
 		return "Sold out: a part of it is off"
 	case i.SoldOut:

@@ -63,7 +63,7 @@ func disputeFate(d models.Dispute, now time.Time) string {
 		if d.RespondBy == nil {
 			return "answer it in Razorpay's dashboard"
 		}
-		return "answer it in Razorpay's dashboard by " + When(*d.RespondBy, now)
+		return "answer it in Razorpay's dashboard by " + When(inEnglish, *d.RespondBy, now)
 	case "under_review":
 		return "answered, the bank decides"
 	case "lost":

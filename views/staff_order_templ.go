@@ -57,9 +57,9 @@ func StaffOrderPage(v StaffOrderView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(orderLabel(v.Order))
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(orderLabel(ctx, v.Order))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_order.templ`, Line: 16, Col: 29}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_order.templ`, Line: 16, Col: 34}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -107,9 +107,9 @@ func StaffOrderPage(v StaffOrderView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var5 string
-			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(itemsOf(v.Order))
+			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(itemsOf(ctx, v.Order))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_order.templ`, Line: 29, Col: 40}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_order.templ`, Line: 29, Col: 45}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -210,9 +210,9 @@ func StaffOrderPage(v StaffOrderView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var9 string
-					templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(When(p.CreatedAt, v.Page.Now) + ", by " + p.FirstSource)
+					templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(When(ctx, p.CreatedAt, v.Page.Now) + ", by " + p.FirstSource)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_order.templ`, Line: 53, Col: 143}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_order.templ`, Line: 53, Col: 148}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 					if templ_7745c5c3_Err != nil {
@@ -295,9 +295,9 @@ func StaffOrderPage(v StaffOrderView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var14 string
-					templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(When(r.RequestedAt, v.Page.Now))
+					templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(When(ctx, r.RequestedAt, v.Page.Now))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_order.templ`, Line: 74, Col: 45}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_order.templ`, Line: 74, Col: 50}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 					if templ_7745c5c3_Err != nil {
@@ -497,9 +497,9 @@ func StaffOrderPage(v StaffOrderView) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var25 string
-					templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(When(e.ReceivedAt, v.Page.Now))
+					templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(When(ctx, e.ReceivedAt, v.Page.Now))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_order.templ`, Line: 125, Col: 47}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_order.templ`, Line: 125, Col: 52}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 					if templ_7745c5c3_Err != nil {
@@ -564,9 +564,9 @@ func StaffOrderPage(v StaffOrderView) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var29 string
-				templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(When(c.At, v.Page.Now))
+				templ_7745c5c3_Var29, templ_7745c5c3_Err = templ.JoinStringErrs(When(ctx, c.At, v.Page.Now))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_order.templ`, Line: 143, Col: 38}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/staff_order.templ`, Line: 143, Col: 43}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var29))
 				if templ_7745c5c3_Err != nil {
@@ -709,7 +709,7 @@ func StaffOrderPage(v StaffOrderView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = bill(orderBill(v.Order, "Total")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = bill(orderBill(ctx, v.Order, "Total")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1156,7 +1156,7 @@ func cancelConfirm(v StaffCancelView) string {
 }
 
 func staffOrderTab(p Page, o models.Order) Page {
-	p.Title = orderLabel(o)
+	p.Title = orderLabel(inEnglish, o)
 	return p
 }
 

@@ -1,7 +1,7 @@
 package views
 
 import (
-	"fmt"
+	"context"
 	"strconv"
 
 	"tiffin/models"
@@ -84,19 +84,20 @@ func moneyLeft(left, paid models.Paise) string {
 }
 
 // shareLines are the parts of a share that are not nothing, in the order of a bill.
-func shareLines(p models.Parts) (lines []billLine) {
+func shareLines(ctx context.Context, p models.Parts) (lines []billLine) {
 	for _, l := range []struct {
 		key, label string
 		paise      models.Paise
 	}{
-		{"food", "Food", p.SubtotalPaise}, {"discount", "Discount", -p.DiscountPaise}, {"packing", "Packing", p.PackagingPaise}, {"delivery", "Delivery", p.DeliveryPaise},
-		{"cgst", "CGST", p.CGSTPaise}, {"sgst", "SGST", p.SGSTPaise}, {"tip", "Tip", p.TipPaise}, {"round-off", "Round-off", p.RoundOffPaise}, {"fee", "Razorpay's fee", p.CustomerFeePaise},
+		{"food", T(ctx, "Food"), p.SubtotalPaise}, {"discount", T(ctx, "Discount"), -p.DiscountPaise}, {"packing", T(ctx, "Packing"), p.PackagingPaise},
+		{"delivery", T(ctx, "Delivery"), p.DeliveryPaise}, {"cgst", "CGST", p.CGSTPaise}, {"sgst", "SGST", p.SGSTPaise}, {"tip", T(ctx, "Tip"), p.TipPaise},
+		{"round-off", T(ctx, "Round-off"), p.RoundOffPaise}, {"fee", T(ctx, "Razorpay's fee"), p.CustomerFeePaise},
 	} {
 		if l.paise != 0 {
 			lines = append(lines, billLine{key: l.key, label: l.label, amount: Rupees(l.paise)})
 		}
 	}
-	return append(lines, billLine{key: "total", label: "Money back", amount: Rupees(p.Amount()), sum: true})
+	return append(lines, billLine{key: "total", label: T(ctx, "Money back"), amount: Rupees(p.Amount()), sum: true})
 }
 
 // mayGiveBack reports whether staff are offered to give money back: to whoever may, as long as some is left.
@@ -107,48 +108,49 @@ func mayGiveBack(v StaffOrderView) bool {
 
 // partWords say of how much of what an order cost a refund is a part, by its stage; with the reason, when staff gave one.
 var partWords = map[string][2]string{
-	"requested": {"%s of %s goes back to you.", "%s of %s goes back to you: %s"},
-	"submitted": {"%s of %s goes back to you.", "%s of %s goes back to you: %s"},
-	"processed": {"%s of %s went back to you.", "%s of %s went back to you: %s"},
-	"failed":    {"%s of %s is to go back to you.", "%s of %s is to go back to you: %s"},
+	"requested": {Key("%s of %s goes back to you."), Key("%s of %s goes back to you: %s")},
+	"submitted": {Key("%s of %s goes back to you."), Key("%s of %s goes back to you: %s")},
+	"processed": {Key("%s of %s went back to you."), Key("%s of %s went back to you: %s")},
+	"failed":    {Key("%s of %s is to go back to you."), Key("%s of %s is to go back to you: %s")},
 }
 
 // refundPart is what the customer reads of how much of an order a refund is, and why. It is empty for all of it, unless staff gave a reason,
 // and for money that never paid the order.
-func refundPart(v OrderView, r models.Refund) string {
+func refundPart(ctx context.Context, v OrderView, r models.Refund) string {
 	p := keptPayment(v.Payments)
 	if p == nil || r.PaymentID != p.ID || r.Kind != "staff" && r.AmountPaise >= v.Order.AmountPaise {
 		return ""
 	}
 	if words := partWords[r.Status]; r.Kind == "staff" && r.Reason != "" {
-		return fmt.Sprintf(words[1], Rupees(r.AmountPaise), Rupees(v.Order.AmountPaise), r.Reason)
+		return T(ctx, words[1], Rupees(r.AmountPaise), Rupees(v.Order.AmountPaise), r.Reason)
 	} else {
-		return fmt.Sprintf(words[0], Rupees(r.AmountPaise), Rupees(v.Order.AmountPaise))
+		return T(ctx, words[0], Rupees(r.AmountPaise), Rupees(v.Order.AmountPaise))
 	}
 }
 
 // refundLetter is what a letter says of a refund: how much of what, why, where it stands since when, and what to ask the bank with.
-func refundLetter(v MailView) []string {
+func refundLetter(ctx context.Context, v MailView) []string {
 	r := *v.Refund
-	number, amount := strconv.Itoa(v.Order.Number), Rupees(r.AmountPaise)
-	names, back := refundNames(r), "goes back"
+	number, amount, paid, names := strconv.Itoa(v.Order.Number), Rupees(r.AmountPaise), Rupees(v.Order.AmountPaise), refundNames(ctx, r)
 	if r.Status == "processed" {
-		back = "was refunded"
+		said := T(ctx, "%s of order %s was refunded to the account you paid from.", amount, number)
+		if r.Kind == "staff" {
+			said = T(ctx, "%s of the %s you paid for order %s was refunded to the account you paid from: %s", amount, paid, number, oneLine(r.Reason))
+		}
+		return []string{said, sentences(refundStage(ctx, r), names), T(ctx, "If you do not see it yet, ask your bank with this number.")}
 	}
-	said := fmt.Sprintf("%s of order %s %s to the account you paid from.", amount, number, back)
+	said := T(ctx, "%s of order %s goes back to the account you paid from.", amount, number)
 	if r.Kind == "staff" {
-		said = fmt.Sprintf("%s of the %s you paid for order %s %s to the account you paid from: %s", amount, Rupees(v.Order.AmountPaise), number, back, oneLine(r.Reason))
+		said = T(ctx, "%s of the %s you paid for order %s goes back to the account you paid from: %s", amount, paid, number, oneLine(r.Reason))
 	}
-	if r.Status == "processed" {
-		return []string{said, "Done" + dated(r.ProcessedAt) + "." + names, "If you do not see it yet, ask your bank with this number."}
-	}
-	return []string{said, "Requested on " + Date(r.RequestedAt) + ". Banks show it in " + refundDays("") + "." + names, "You need not do anything."}
+	asked := T(ctx, "Requested on %s. Banks show it in %s.", Date(ctx, r.RequestedAt), refundDays(ctx, ""))
+	return []string{said, sentences(asked, names), T(ctx, "You need not do anything.")}
 }
 
 // letterParts are what of the bill a refund gives back, as its letter lists it.
-func letterParts(v MailView) []billLine {
+func letterParts(ctx context.Context, v MailView) []billLine {
 	if v.Share == nil || v.Refund == nil {
 		return nil
 	}
-	return shareLines(*v.Share)
+	return shareLines(ctx, *v.Share)
 }

@@ -134,10 +134,10 @@ func couponTerms(c models.CouponEdit) string {
 	}
 	said = append(said, Count(c.PerPerson, "time", "times")+" a person")
 	if c.StartsAt != nil {
-		said = append(said, "from "+Date(*c.StartsAt)+" "+Clock(*c.StartsAt))
+		said = append(said, "from "+Date(inEnglish, *c.StartsAt)+" "+Clock(*c.StartsAt))
 	}
 	if c.EndsAt != nil {
-		said = append(said, "until "+Date(*c.EndsAt)+" "+Clock(*c.EndsAt))
+		said = append(said, "until "+Date(inEnglish, *c.EndsAt)+" "+Clock(*c.EndsAt))
 	}
 	return strings.Join(said, " · ")
 }
@@ -189,7 +189,7 @@ func ZoneText(z models.Zone) string {
 func zoneArea(z models.ZoneEdit) string {
 	switch {
 	case z.RadiusMetres != nil:
-		return "Within " + Distance(*z.RadiusMetres)
+		return "Within " + Distance(inEnglish, *z.RadiusMetres)
 	case z.Polygon != nil:
 		return "An area of " + Count(len(*z.Polygon), "corner", "corners")
 	case len(z.PINs) > 6:

@@ -2385,7 +2385,7 @@ func categoryWindow(v CategoriesView, c models.CategoryEdit, f StaffForm) templ.
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for n, name := range weekdayNames {
+		for n, name := range weekdays {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 191, "<label class=\"pick\"><input type=\"checkbox\" name=\"day\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

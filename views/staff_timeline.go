@@ -29,7 +29,7 @@ type timelineDay struct {
 
 func timelineDays(lines []TimelineLine) (days []timelineDay) {
 	for _, line := range lines {
-		date := Date(line.At)
+		date := Date(inEnglish, line.At)
 		if len(days) == 0 || days[len(days)-1].date != date {
 			days = append(days, timelineDay{date: date})
 		}
@@ -126,7 +126,7 @@ func timelineNotes(e TimelineLine) string {
 		say("reason:", stateName(fact("reason")))
 	}
 	if due := e.Facts.Time("respond_by"); !due.IsZero() {
-		say("answer by", Date(due)+", "+Clock(due))
+		say("answer by", Date(inEnglish, due)+", "+Clock(due))
 	}
 	if done := e.Facts.Time("processed_at"); e.Kind == "event" && !done.IsZero() {
 		say("processed", Second(done))
@@ -143,4 +143,15 @@ func timelineAmount(e TimelineLine) string {
 		return "+" + Rupees(*e.AmountPaise)
 	}
 	return Rupees(*e.AmountPaise)
+}
+
+func methodName(method string) string {
+	switch method {
+	case "upi":
+		return "UPI"
+	case "card", "netbanking", "wallet":
+		return method
+	default:
+		return ""
+	}
 }

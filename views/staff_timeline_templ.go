@@ -312,7 +312,7 @@ func timelineEntry(e TimelineLine) templ.Component {
 
 func staffTimelineTab(v StaffTimelineView) Page {
 	p := v.Page
-	p.Title = orderLabel(v.Order) + ": payment timeline"
+	p.Title = orderLabel(inEnglish, v.Order) + ": payment timeline"
 	return p
 }
 

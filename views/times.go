@@ -1,6 +1,7 @@
 package views
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,21 +14,19 @@ func unix(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 
 func number(n int) string { return strconv.Itoa(n) }
 
-func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
-
 // dayTimes are the times of one calendar day. title is empty when all times are of today.
 type dayTimes struct {
 	title string
 	times []models.PromisedTime
 }
 
-func timeDays(v CheckoutView) (days []dayTimes) {
+func timeDays(ctx context.Context, v CheckoutView) (days []dayTimes) {
 	for _, p := range v.Times.Later {
 		if n := len(days); n > 0 && sameDay(days[n-1].times[0].From, p.From) {
 			days[n-1].times = append(days[n-1].times, p)
 			continue
 		}
-		days = append(days, dayTimes{title: dayTitle(p.From, v.Page.Now), times: []models.PromisedTime{p}})
+		days = append(days, dayTimes{title: dayTitle(ctx, p.From, v.Page.Now), times: []models.PromisedTime{p}})
 	}
 	if len(days) == 1 && sameDay(days[0].times[0].From, v.Page.Now) {
 		days[0].title = ""
@@ -36,14 +35,14 @@ func timeDays(v CheckoutView) (days []dayTimes) {
 }
 
 // dayTitle names a day for people who look at it at now: "Today", "Tomorrow", "Sunday, 6 Dec".
-func dayTitle(t, now time.Time) string {
+func dayTitle(ctx context.Context, t, now time.Time) string {
 	switch dayOf(t).Sub(dayOf(now)) / (24 * time.Hour) {
 	case 0:
-		return "Today"
+		return T(ctx, "Today")
 	case 1:
-		return "Tomorrow"
+		return T(ctx, "Tomorrow")
 	}
-	return t.In(india).Format("Monday, 2 Jan")
+	return T(ctx, weekdayNames[t.In(india).Weekday()]) + ", " + shortDay(ctx, t.In(india))
 }
 
 // chosenTime is the option that is selected: the one that was chosen while it is offered, else the next after it, else the first.
@@ -66,60 +65,67 @@ func chosenTime(v CheckoutView) string {
 }
 
 // soonestText says honestly what "as soon as possible" means now.
-func soonestText(p models.PromisedTime, way string) string {
+func soonestText(ctx context.Context, p models.PromisedTime, way string) string {
 	switch {
 	case p.From.Equal(p.StartsAt) && p.To.Equal(p.EndsAt): // the kitchen is full until then
-		return "As soon as possible, " + ClockRange(p.From, p.To)
+		return T(ctx, "As soon as possible, %s", ClockRange(p.From, p.To))
 	case way == "pickup":
-		return "As soon as possible, about " + Clock(p.To)
+		return T(ctx, "As soon as possible, about %s", Clock(p.To))
 	}
-	return "As soon as possible, about " + ClockRange(p.From, p.To)
+	return T(ctx, "As soon as possible, about %s", ClockRange(p.From, p.To))
 }
 
-func timeGoneTitle(v CheckoutView) string {
+func timeGoneTitle(ctx context.Context, v CheckoutView) string {
 	if v.Form.Time == "" {
-		return "The kitchen has filled up meanwhile"
+		return T(ctx, "The kitchen has filled up meanwhile")
 	}
-	return "That time has just been taken"
+	return T(ctx, "That time has just been taken")
 }
 
-func timeGoneText(v CheckoutView) string {
-	const kept = " Nothing was charged, and all you typed is kept."
+func timeGoneText(ctx context.Context, v CheckoutView) string {
 	chosen := chosenTime(v)
 	for _, p := range v.Times.Later {
 		if unix(p.StartsAt) == chosen {
-			return "The next one is " + Upcoming(p.From, v.Page.Now) + "." + kept
+			return T(ctx, "The next one is %s. Nothing was charged, and all you typed is kept.", Upcoming(ctx, p.From, v.Page.Now))
 		}
 	}
 	if v.Times.Soonest != nil {
-		return soonestText(*v.Times.Soonest, v.Quote.Way) + "." + kept
+		return T(ctx, "%s. Nothing was charged, and all you typed is kept.", soonestText(ctx, *v.Times.Soonest, v.Quote.Way))
 	}
-	return "There is no room today for an order of this size. Please call us." + kept
+	return T(ctx, "There is no room today for an order of this size. Please call us. Nothing was charged, and all you typed is kept.")
 }
 
 // noTimeWords are closedTitle and closedText where an order for later can be placed, or where all is taken.
-func noTimeWords(o models.Opening, times models.Times, now time.Time) (title, text string) {
+func noTimeWords(ctx context.Context, o models.Opening, times models.Times, now time.Time) (title, text string) {
 	switch {
 	case o.Open && len(times.Later) > 0:
-		return "We are fully booked for now", "Order for later: the first free time is " + Upcoming(times.Later[0].From, now) + "."
+		return T(ctx, "We are fully booked for now"), T(ctx, "Order for later: the first free time is %s.", Upcoming(ctx, times.Later[0].From, now))
 	case o.Open:
-		return "We are fully booked for now", "There is no time left that has room for this order. Your cart keeps what you chose."
+		return T(ctx, "We are fully booked for now"), T(ctx, "There is no time left that has room for this order. Your cart keeps what you chose.")
 	case len(times.Later) > 0:
-		return closedTitle(o), "Order for later: the first time is " + Upcoming(times.Later[0].From, now) + "."
+		return closedTitle(ctx, o), T(ctx, "Order for later: the first time is %s.", Upcoming(ctx, times.Later[0].From, now))
 	}
-	return closedTitle(o), closedText(o, now)
+	return closedTitle(ctx, o), closedText(ctx, o, now)
 }
 
 // menuTimes is what can be promised to the menu's visitor, by the way that was chosen.
 func menuTimes(v MenuView) models.Times { return v.Menu.Times[wayOf(v.Menu.Outlet, v.Way)] }
 
 // promisedText is the window of an order for later: "8:15 – 8:30 pm", on another day "Tomorrow, 5:45 – 6:00 pm".
-func promisedText(o models.Order, now time.Time) string {
+func promisedText(ctx context.Context, o models.Order, now time.Time) string {
 	text := ClockRange(*o.PromisedFrom, *o.PromisedTo)
 	if sameDay(*o.PromisedFrom, now) {
 		return text
 	}
-	return dayTitle(*o.PromisedFrom, now) + ", " + text
+	return dayTitle(ctx, *o.PromisedFrom, now) + ", " + text
+}
+
+// promisedInText is promisedText within a sentence: "tomorrow, 5:45 – 6:00 pm".
+func promisedInText(ctx context.Context, o models.Order, now time.Time) string {
+	if dayOf(*o.PromisedFrom).Sub(dayOf(now)) == 24*time.Hour {
+		return T(ctx, "tomorrow, %s", ClockRange(*o.PromisedFrom, *o.PromisedTo))
+	}
+	return promisedText(ctx, o, now)
 }
 
 // startsAt is when the kitchen has to begin a ticket: at once, or so that it is there within the window that was chosen.
@@ -158,9 +164,9 @@ func mayRunLate(f models.Fulfilment) bool {
 }
 
 func ticketPromise(v StaffOrderView) string {
-	by := "Promised by " + When(v.Ticket.PromisedAt, v.Page.Now) + "."
+	by := "Promised by " + When(inEnglish, v.Ticket.PromisedAt, v.Page.Now) + "."
 	if v.Order.IsLater() {
-		by = "Promised for " + lowerFirst(promisedText(v.Order, v.Page.Now)) + "."
+		by = "Promised for " + promisedInText(inEnglish, v.Order, v.Page.Now) + "."
 	}
 	if v.Ticket.LateMinutes == 0 {
 		return by

@@ -73,14 +73,14 @@ func TestOrderPageSaysItsTime(t *testing.T) {
 	v := sampleOrderView(paidAnd(models.TicketQueued))
 	forLater(&v.Order)
 	v.Ticket.PromisedAt = *v.Order.PromisedTo
-	if h := headlineOf(v); !strings.HasPrefix(h.title, "Tomorrow, ") || h.text != "Paid. The kitchen starts in time for it." {
+	if h := headlineOf(inEnglish, v); !strings.HasPrefix(h.title, "Tomorrow, ") || h.text != "Paid. The kitchen starts in time for it." {
 		t.Errorf("%+v", h)
 	}
 	if got := textOf(parse(t, render(t, OrderStatus(v)))); !strings.Contains(got, "For tomorrow, ") {
 		t.Error("the time is not on the page")
 	}
 	v.Ticket.LateMinutes = 10
-	if h := headlineOf(v); h.text != "Running about 10 minutes late, sorry." {
+	if h := headlineOf(inEnglish, v); h.text != "Running about 10 minutes late, sorry." {
 		t.Errorf("staff said it is late: %q", h.text)
 	}
 }

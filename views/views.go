@@ -99,6 +99,7 @@ type MenuView struct {
 	Diet         models.Diet
 	Way          string // delivery or pickup, as chosen before; empty: what the outlet offers first
 	LastOrderURL string // page of this visitor's latest order; empty: none
+	Rating       models.Rating
 }
 
 // DishView is one dish with its choices.
@@ -126,7 +127,7 @@ type CartView struct {
 type CartUpdateView struct {
 	Cart   CartView
 	Item   models.Item // the dish that was changed
-	Reason string      // why its number is not the one that was asked for ("Only 3 left"); the dish's own form is then sent along
+	Reason string      // why its number is not the one that was asked for ("Only 3 left."); the dish's own form is then sent along
 }
 
 // CheckoutView is the review: lines, fields, bill. Quote is priced for the chosen way and place.
@@ -187,6 +188,14 @@ type PayOptions struct {
 	Theme       PayTheme     `json:"theme"`
 	Timeout     int          `json:"timeout"`      // seconds left of the hold
 	CallbackURL string       `json:"callback_url"` // absolute; used by in-app browsers and the hosted page only
+	Config      *PayConfig   `json:"config,omitempty"`
+}
+
+// PayConfig says in which language Razorpay's sheet is; without it, in English.
+type PayConfig struct {
+	Display struct {
+		Language string `json:"language"`
+	} `json:"display"`
 }
 
 // PayPrefill fills Razorpay's own fields.
@@ -215,6 +224,9 @@ type OrderView struct {
 	Personal  bool                    // false hides name, phone and address (a callback without session)
 	Papers    []models.Paper
 	Shortages []ShortageView
+
+	Complaints []models.Complaint // without what was said
+	Review     *models.Review     // nil: none
 }
 
 // StaffLoginView is the login form.
