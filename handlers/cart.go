@@ -107,10 +107,11 @@ type cartChange struct {
 	way     string // from checkout: what the bill in the answer is for
 	pin     string
 	time    string
+	saved   string
 }
 
 var stepperFields = []field{{name: "item", max: 19}, {name: "option", max: 19, many: true}, {name: "set", max: 2}, {name: "qty", max: 2}, {name: "seq", max: 16},
-	{name: "from", max: 8}, {name: "way", max: 8}, {name: "pin", max: 40}, {name: "time", max: 12}}
+	{name: "from", max: 8}, {name: "way", max: 8}, {name: "pin", max: 40}, {name: "time", max: 12}, {name: "saved", max: 20}}
 
 var dishFields = []field{{name: "item", max: 19}, {name: "option", max: 19, many: true}, {name: "option.*", max: 19}, {name: "add", max: 2}, {name: "note", max: 2000}}
 
@@ -142,11 +143,11 @@ func readCartChange(c *fiber.Ctx) (change cartChange, err error) {
 			change.options = append(change.options, option)
 		}
 	}
-	change.note, change.from, change.way, change.pin, change.time = f.get("note"), f.get("from"), f.get("way"), f.get("pin"), f.get("time")
+	change.note, change.from, change.way, change.pin, change.time, change.saved = f.get("note"), f.get("from"), f.get("way"), f.get("pin"), f.get("time"), f.get("saved")
 	switch {
 	case change.from != "" && change.from != "cart" && change.from != "checkout":
 		return change, fmt.Errorf("%w: from", errBadForm)
-	case change.from != "checkout" && (f.has("way") || f.has("pin") || f.has("time")), change.way != "" && !isWay(change.way):
+	case change.from != "checkout" && (f.has("way") || f.has("pin") || f.has("time") || f.has("saved")), change.way != "" && !isWay(change.way):
 		return change, fmt.Errorf("%w: way or pin", errBadForm)
 	case f.has("add"):
 		change.adds = true
@@ -274,7 +275,7 @@ func (a *App) changeUpdate(c *fiber.Ctx, session models.Session, change cartChan
 			return nil, err
 		}
 		if change.way != "" {
-			fields.Way, fields.PIN, fields.Time = change.way, change.pin, change.time
+			fields.Way, fields.PIN, fields.Time, fields.Saved = change.way, change.pin, change.time, change.saved
 		}
 		view, err := a.reviewCheckout(c, session, fields)
 		if err != nil {

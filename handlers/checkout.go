@@ -31,6 +31,7 @@ func (a *App) showCheckout(c *fiber.Ctx) error {
 	}
 	if way := c.Query("way"); isWay(way) {
 		fields.Way, fields.PIN, fields.Time = way, cleanQuery(c.Query("pin")), cleanQuery(c.Query("time"))
+		fields.Saved = cleanQuery(c.Query("saved"))
 	}
 	view, err := a.reviewCheckout(c, session, fields)
 	if err != nil {
@@ -58,7 +59,7 @@ func (a *App) rememberedFields(c *fiber.Ctx, session models.Session) (views.Chec
 	if err != nil {
 		return views.CheckoutFields{}, err
 	}
-	var fields views.CheckoutFields
+	fields := views.CheckoutFields{Email: session.Email}
 	if found {
 		fields = views.CheckoutFields{Phone: nationalPhone(last.Phone), Name: last.Name, Email: last.Email, Way: last.Way,
 			Line1: last.Line1, Line2: last.Line2, PIN: last.PIN, Directions: last.Directions}
@@ -72,7 +73,9 @@ func (a *App) rememberedFields(c *fiber.Ctx, session models.Session) (views.Chec
 	if way := a.wayChosen(c); way != "" {
 		fields.Way = way
 	}
-	return fields, nil
+	addresses, err := a.addressesOf(c, session)
+	fields.Saved = startsWith(addresses, last)
+	return fields, err
 }
 
 // reviewCheckout prices the visitor's cart for the fields as they are. Fields that cannot be right yet are priced as not known.
@@ -92,7 +95,12 @@ func (a *App) reviewCheckout(c *fiber.Ctx, session models.Session, fields views.
 		return view, err
 	}
 	view.Form.Way = offeredWay(outlet, fields.Way)
-	pin, _ := normalPIN(fields.PIN)
+	if view.Addresses, err = a.addressesOf(c, session); err != nil {
+		return view, err
+	}
+	placed, _ := savedPlace(view.Addresses, fields)
+	view.Form.Saved, view.Form.PIN = placed.Saved, placed.PIN
+	pin, _ := normalPIN(placed.PIN)
 	phone, _ := normalPhone(fields.Phone)
 	review, err := a.cashier.Review(ctx, session, view.Form.Way, pin, phone, chosenTime(fields.Time))
 	if err != nil {
@@ -135,7 +143,7 @@ func offeredWay(outlet models.Outlet, chosen string) string {
 
 var checkoutFields = []field{{name: "phone", max: 100}, {name: "name", max: 1000}, {name: "email", max: 1000}, {name: "way", max: 8},
 	{name: "line1", max: 1000}, {name: "line2", max: 1000}, {name: "pin", max: 40}, {name: "directions", max: 2000}, {name: "note", max: 8000, text: true},
-	{name: "coupon", max: 100}, {name: "tip", max: 8}, {name: "tip_other", max: 20}, {name: "gstin", max: 100}, {name: "buyer_name", max: 1000}, {name: "pays", max: 8}, {name: "place", max: 40},
+	{name: "coupon", max: 100}, {name: "tip", max: 8}, {name: "tip_other", max: 20}, {name: "gstin", max: 100}, {name: "buyer_name", max: 1000}, {name: "pays", max: 8}, {name: "place", max: 40}, {name: "saved", max: 20}, {name: "save", max: 1},
 	{name: "time", max: 12}, {name: "soonest_by", max: 12}, {name: "checkout_key", max: 36}, {name: "review", max: 64}}
 
 // placeOrder is Pay: it checks the fields, makes or finds the one order of this checkout and goes on to its payment.
@@ -160,7 +168,15 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	in, wrong := checkFields(c.UserContext(), fields)
+	addresses, err := a.addressesOf(c, session)
+	if err != nil {
+		return err
+	}
+	placed, gone := savedPlace(addresses, fields)
+	if gone {
+		return a.askAgain(c, session, fields, fiber.StatusConflict, map[string]string{"saved": views.T(c.UserContext(), "This address is not saved any more. Please choose another.")}, "")
+	}
+	in, wrong := checkFields(c.UserContext(), placed)
 	if len(wrong) > 0 {
 		return a.askAgain(c, session, fields, fiber.StatusUnprocessableEntity, wrong, "")
 	}
@@ -191,6 +207,7 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 	if err != nil {
 		return a.refuseOrder(c, in, fields, err)
 	}
+	a.keepAddress(c, in, fields)
 	// The gateway is asked at once, so that the pay page can open Razorpay without another round. Whatever comes of it, the order stands:
 	// the pay page says what is missing and asks again, and a paid order's is its own page.
 	return redirect(c, a.prepare(c, order))
@@ -199,7 +216,7 @@ func (a *App) placeOrder(c *fiber.Ctx) error {
 func typedFields(f form) views.CheckoutFields {
 	return views.CheckoutFields{Phone: f.get("phone"), Name: f.get("name"), Email: f.get("email"), Way: f.get("way"), Line1: f.get("line1"),
 		Line2: f.get("line2"), PIN: f.get("pin"), Directions: f.get("directions"), Note: strings.ReplaceAll(f.get("note"), "\r\n", "\n"),
-		Coupon: f.get("coupon"), Tip: f.get("tip"), TipOther: f.get("tip_other"), GSTIN: f.get("gstin"), BuyerName: f.get("buyer_name"), Time: f.get("time"), Pays: f.get("pays")}
+		Coupon: f.get("coupon"), Tip: f.get("tip"), TipOther: f.get("tip_other"), GSTIN: f.get("gstin"), BuyerName: f.get("buyer_name"), Time: f.get("time"), Pays: f.get("pays"), Saved: f.get("saved"), Save: f.get("save")}
 }
 
 // changeExtras is Apply, and another tip: it writes coupon and tip into the cart and shows the bill with them. What was typed elsewhere is

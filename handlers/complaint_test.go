@@ -69,7 +69,9 @@ func TestComplaintPages(t *testing.T) {
 		}
 	})
 	k.run(t, "two presses at once make one complaint and lead to it", func(*testing.T) {
-		press := func() answer { return guest.post(path, "form_key", key, "kind", "missing", "line", "1", "body", "No raita") }
+		press := func() answer {
+			return guest.post(path, "form_key", key, "kind", "missing", "line", "1", "body", "No raita")
+		}
 		answers, statuses := atOnce(t, press, press, press)
 		if statuses[303] != 3 || k.count(`SELECT count(*) FROM complaints`) != 1 || k.count(`SELECT count(*) FROM outbox WHERE kind = 'complaint_received'`) != 1 {
 			t.Fatalf("%v", statuses)
@@ -110,6 +112,7 @@ func TestComplaintPages(t *testing.T) {
 	k.run(t, "staff see it in the list of what is to do, by its clock", func(*testing.T) {
 		staff.get("/staff/attention").is(200).says("task", "A customer complains", "Complaint "+spoken, "Open the complaint")
 		staff.get("/staff/tickets").is(200).says("ticket-row", spoken, "Acknowledge it by")
+		staff.get(orderPath(o, "")).is(200).says("order-tickets", spoken, "Something is missing")
 		staff.get(desk).is(200).says("clock", "Acknowledge it by", "left").says("message", "No raita").says("complaint-money", "has reached us and pays this order").says("to-refund", "Give money back")
 	})
 	k.run(t, "a cook reads it and answers nothing", func(*testing.T) {
@@ -117,14 +120,14 @@ func TestComplaintPages(t *testing.T) {
 		if len(a.all("form", "data-testid", "answer-form"))+len(a.all("a", "data-testid", "to-refund")) != 0 {
 			t.Error("a cook may answer")
 		}
-		kitchenHand.post(desk+"/acknowledge").is(403)
+		kitchenHand.post(desk + "/acknowledge").is(403)
 		kitchenHand.post(desk+"/answer", "form_key", key, "answer", "x").is(403)
 	})
 	k.run(t, "another outlet's staff find nothing", func(*testing.T) {
 		there := k.secondOutlet()
 		otto := k.signedIn(k.staff("otto", "Otto", "owner", there.ID))
 		otto.get(desk).is(404)
-		otto.post(desk+"/acknowledge").is(404)
+		otto.post(desk + "/acknowledge").is(404)
 		k.exec(`UPDATE outlets SET active = false WHERE id = $1`, there.ID)
 	})
 	k.run(t, "acknowledged, answered, and once each", func(*testing.T) {
@@ -207,12 +210,12 @@ func TestComplaintAboutMoney(t *testing.T) {
 	}
 	guest.post(path, "form_key", form.formKeyOf("complaint-form"), "kind", "missing", "body", "x").is(400)
 	guest.post(path, "form_key", form.formKeyOf("complaint-form"), "kind", "payment", "body", "I paid").is(303)
-	guest.get(path + "/" + k.word(`SELECT number FROM complaints WHERE order_id = $1`, pending.ID)).is(200).says("complaint-money", "No payment for this order has reached us.")
+	guest.get(path+"/"+k.word(`SELECT number FROM complaints WHERE order_id = $1`, pending.ID)).is(200).says("complaint-money", "No payment for this order has reached us.")
 	if got := k.word(`SELECT status FROM outbox WHERE kind = 'complaint_received' AND order_id = $1`, pending.ID); got != "skipped" {
 		t.Errorf("a letter of an unpaid order is %s", got)
 	}
 	k.exec(`UPDATE complaint_messages SET body = '', blanked_at = shop_now()`)
-	guest.get(path + "/" + k.word(`SELECT number FROM complaints WHERE order_id = $1`, pending.ID)).is(200).says("message", "deleted")
+	guest.get(path+"/"+k.word(`SELECT number FROM complaints WHERE order_id = $1`, pending.ID)).is(200).says("message", "deleted")
 
 	// As much as is taken, and a sentence.
 	mine := path + "/" + k.word(`SELECT number FROM complaints WHERE order_id = $1`, pending.ID)

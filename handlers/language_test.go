@@ -72,11 +72,11 @@ func TestCheckoutInHindi(t *testing.T) {
 	if got := language(); got != "hi" {
 		t.Errorf("the order is in %q", got)
 	}
-	pay := b.get("/pay/" + token).is(200).shows("pay-state", "कुल देय")
+	pay := b.get("/pay/"+token).is(200).shows("pay-state", "कुल देय")
 	if !strings.Contains(pay.body, `"config":{"display":{"language":"hi"}}`) {
 		t.Error("Razorpay's sheet is not asked to be in Hindi")
 	}
-	b.get("/orders/" + token).is(200).shows("order", "आपके भुगतान का इंतज़ार है")
+	b.get("/orders/"+token).is(200).shows("order", "आपके भुगतान का इंतज़ार है")
 	// Whoever presses Pay again in another language goes on in that one.
 	b.send(ask{path: "/?lang=en-IN"}).is(200)
 	if again := b.place(); again != token || language() != "en-IN" {

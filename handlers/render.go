@@ -56,7 +56,11 @@ func (a *App) page(c *fiber.Ctx, title string, outlet models.Outlet) (views.Page
 
 // plainPage is a page that needs nothing of the database: for errors, and for where no outlet is known.
 func (a *App) plainPage(c *fiber.Ctx) views.Page {
-	return views.Page{Origin: a.cfg.PublicURL, MenuURL: "/", CSRF: visitOf(c).csrf, TestMode: a.cfg.TestMode, Theme: themeOf(c), Now: a.now()}
+	page := views.Page{Origin: a.cfg.PublicURL, MenuURL: "/", CSRF: visitOf(c).csrf, TestMode: a.cfg.TestMode, Theme: themeOf(c), Now: a.now()}
+	if guest := visitOf(c).guest; guest != nil {
+		page.Account = guest.Email
+	}
+	return page
 }
 
 func themeOf(c *fiber.Ctx) string {

@@ -13,8 +13,9 @@ import (
 	"tiffin/payments"
 )
 
-// purge takes away what is past its keeping time: people out of the bodies of events, then the events, sessions, login tries, browsers that were
-// told of orders, the words of complaints long settled. Money rows are never among it.
+// purge takes away what is past its keeping time: people out of the bodies of events, then the events, sessions, login tries, the words of
+// complaints long settled, codes, the carts of accounts that come no more, browsers that
+// were told of orders. Money rows are never among it.
 func purge(ctx context.Context, store *models.Store, cashier *payments.Cashier) (int, error) {
 	stripped, stripErr := cashier.StripEvents(ctx)
 	events, err := store.PurgeEvents(ctx)
@@ -22,7 +23,9 @@ func purge(ctx context.Context, store *models.Store, cashier *payments.Cashier) 
 	tries, triesErr := store.PurgeLoginAttempts(ctx)
 	browsers, browsersErr := store.PurgeSubscriptions(ctx)
 	words, wordsErr := store.PurgeCare(ctx)
-	return stripped + int(events+sessions+tries+browsers+words), errors.Join(stripErr, err, sessionsErr, triesErr, browsersErr, wordsErr)
+	codes, codesErr := store.PurgeCodes(ctx)
+	carts, cartsErr := store.PurgeCarts(ctx)
+	return stripped + int(events+sessions+tries+words+codes+carts+browsers), errors.Join(stripErr, err, sessionsErr, triesErr, wordsErr, codesErr, cartsErr, browsersErr)
 }
 
 // checkInvariants puts every broken promise before a person, once while it is open, and takes those off the list that are kept again.

@@ -30,6 +30,9 @@ func sendLetter(ctx context.Context, store *models.Store, letters Letters, lette
 		}
 	}
 	message, err := write(ctx, store, letters, letter)
+	if errors.Is(err, errNothingToSay) {
+		return store.SkipLetter(ctx, letterID)
+	}
 	if err != nil {
 		return err
 	}
@@ -46,8 +49,14 @@ func sendLetter(ctx context.Context, store *models.Store, letters Letters, lette
 	return store.MarkLetterSent(ctx, letterID)
 }
 
+// errNothingToSay says that what a letter was about is over.
+var errNothingToSay = errors.New("nothing to say any more")
+
 // write puts a letter's text together from its order as it is now.
 func write(ctx context.Context, store *models.Store, letters Letters, letter models.Letter) (mail.Message, error) {
+	if letter.Kind == models.LetterSignInCode {
+		return writeCode(ctx, store, letters, letter)
+	}
 	order, err := store.FindOrder(ctx, letter.OrderID)
 	if err != nil {
 		return mail.Message{}, err
@@ -97,12 +106,46 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 	if err != nil {
 		return mail.Message{}, fmt.Errorf("write letter %d: %w", letter.ID, err)
 	}
-	host := "localhost"
-	if shop, err := url.Parse(letters.PublicURL); err == nil && shop.Hostname() != "" {
-		host = shop.Hostname()
-	}
 	return mail.Message{To: order.Email, Subject: text.Subject, Text: text.Text, HTML: text.HTML,
-		MessageID: fmt.Sprintf("%s-%s@%s", strings.ReplaceAll(letter.Kind, "_", "-"), letter.Ref, host)}, nil
+		MessageID: fmt.Sprintf("%s-%s@%s", strings.ReplaceAll(letter.Kind, "_", "-"), letter.Ref, hostOf(letters.PublicURL))}, nil
+}
+
+// hostOf is the shop's own name in the net.
+func hostOf(publicURL string) string {
+	if shop, err := url.Parse(publicURL); err == nil && shop.Hostname() != "" {
+		return shop.Hostname()
+	}
+	return "localhost"
+}
+
+// writeCode makes the code of a sign-in and the letter that alone knows it. A letter that has to be written again has another code, and so
+// another Message-ID. Errors: errNothingToSay when the code was used, replaced, or its time is over.
+func writeCode(ctx context.Context, store *models.Store, letters Letters, letter models.Letter) (mail.Message, error) {
+	id, err := strconv.ParseInt(letter.Ref, 10, 64)
+	if err != nil {
+		return mail.Message{}, fmt.Errorf("letter %d: ref of a code: %w", letter.ID, err)
+	}
+	request, code, err := store.WriteCode(ctx, id)
+	if errors.Is(err, models.ErrNotFound) {
+		return mail.Message{}, errNothingToSay
+	}
+	if err != nil {
+		return mail.Message{}, fmt.Errorf("write letter %d: %w", letter.ID, err)
+	}
+	outlets, err := store.ListOutlets(ctx)
+	if err != nil {
+		return mail.Message{}, fmt.Errorf("write letter %d: %w", letter.ID, err)
+	}
+	view := views.CodeMailView{Code: code, Site: hostOf(letters.PublicURL)}
+	if len(outlets) == 1 {
+		view.Site = outlets[0].Name
+	}
+	text, err := views.CodeMail(views.WithLanguage(ctx, request.Language), view)
+	if err != nil {
+		return mail.Message{}, fmt.Errorf("write letter %d: %w", letter.ID, err)
+	}
+	return mail.Message{To: request.Email, Subject: text.Subject, Text: text.Text, HTML: text.HTML,
+		MessageID: fmt.Sprintf("sign-in-code-%s-%d@%s", letter.Ref, letter.Attempts+1, hostOf(letters.PublicURL))}, nil
 }
 
 // sweepLetters sends the letters whose job was lost.

@@ -22,6 +22,11 @@ var (
 	ErrTimeGone       = errors.New("that time is no longer offered")
 	ErrOtherOutlet    = errors.New("the cart belongs to another outlet")
 	ErrTooManyTries   = errors.New("too many tries")
+	ErrTooSoon        = errors.New("a code went to this address a moment ago")
+	ErrWrongCode      = errors.New("not the code of the letter")
+	ErrCodeGone       = errors.New("the code is used, replaced, too old or tried too often")
+	ErrStillOpen      = errors.New("an order or its money is still under way")
+	ErrTooManyPlaces  = errors.New("as many addresses as an account may have")
 	ErrWrongLogin     = errors.New("login or password is wrong")
 	ErrSignedOut      = errors.New("the session has ended")
 	ErrNotOurs        = errors.New("not one of our payments") // the gateway knows it, this shop does not

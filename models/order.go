@@ -195,15 +195,19 @@ func (s *Store) CloseKitchen(ctx context.Context, outletID int64, staffID int64)
 // is for the caller to compare by CheckoutHash. An older pending order of the same cart is cancelled first (superseded).
 //
 // version is the cart's when it was priced and sessionID the session whose checkout key is being used: when either has changed by
-// commit time the whole placing is undone with ErrBillChanged or ErrKeyReused.
+// commit time, or the session is another customer's because it has signed in, the whole placing is undone with ErrBillChanged or ErrKeyReused.
 //
 // Locks are taken in this order: service window (EnsureSlot), customer, the cart's older orders, the day's numbers, promised times, stock, coupon.
 //
 // Errors besides: ErrTimeGone, *ErrSoldOut, *ErrCoupon. Inside InTx only; safe to repeat.
 func (s *Store) CreateOrder(ctx context.Context, o *Order, hold time.Duration, sessionID, version int64) (fresh bool, err error) {
 	// A customer's placings take turns, so that 200 presses of Pay do not burn 199 order numbers. The unique key is the guard.
-	if err := s.exec(ctx, `SELECT 1 FROM customers WHERE id = ? FOR NO KEY UPDATE`, o.CustomerID).Error; err != nil {
-		return false, err
+	turn := s.exec(ctx, `SELECT 1 FROM customers WHERE id = ? FOR NO KEY UPDATE`, o.CustomerID)
+	if turn.Error != nil {
+		return false, turn.Error
+	}
+	if turn.RowsAffected == 0 { // the guest has signed in meanwhile and is no more
+		return false, fmt.Errorf("customer %d: %w", o.CustomerID, ErrKeyReused)
 	}
 	if existing, err := s.FindOrderByKey(ctx, o.CustomerID, o.CheckoutKey); err == nil {
 		*o = existing
@@ -255,7 +259,7 @@ func (s *Store) CreateOrder(ctx context.Context, o *Order, hold time.Duration, s
 	if cart.RowsAffected == 0 {
 		return false, fmt.Errorf("cart %d: %w", o.CartID, ErrBillChanged)
 	}
-	session := s.exec(ctx, `UPDATE sessions SET checkout_key = checkout_key WHERE id = ? AND checkout_key::text = ?`, sessionID, o.CheckoutKey)
+	session := s.exec(ctx, `UPDATE sessions SET checkout_key = checkout_key WHERE id = ? AND checkout_key::text = ? AND customer_id = ?`, sessionID, o.CheckoutKey, o.CustomerID)
 	if session.Error != nil {
 		return false, session.Error
 	}

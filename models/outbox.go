@@ -2,6 +2,8 @@ package models
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -16,6 +18,7 @@ const (
 	LetterComplaintAnswered = "complaint_answered" // ref: the message's id
 	LetterComplaintResolved = "complaint_resolved" // ref: the message's id
 	LetterReviewWanted      = "review_wanted"      // ref: the order's public id
+	LetterSignInCode        = "sign_in_code"       // ref: the code's id; belongs to no order
 )
 
 // Letter is one message to a customer that goes out once. The row is the authority; its job only does the sending.
@@ -23,8 +26,8 @@ type Letter struct {
 	ID       int64
 	Kind     string
 	Ref      string
-	OrderID  int64
-	Status   string // queued, sent, skipped (no address), dead
+	OrderID  int64  // 0: of no order
+	Status   string // queued, sent, skipped (no address, or nothing to say any more), dead
 	Attempts int
 	QueuedAt time.Time
 	SentAt   *time.Time
@@ -44,6 +47,20 @@ func (s *Store) EnsureLetter(ctx context.Context, kind, ref string, o Order) err
 		return err
 	}
 	return s.Enqueue(ctx, SendLetterArgs{LetterID: id})
+}
+
+// ensureCodeLetter writes the letter that will bring a code, and its job. Inside InTx only.
+func (s *Store) ensureCodeLetter(ctx context.Context, codeID int64) error {
+	var id int64
+	if err := s.one(ctx, &id, `INSERT INTO outbox (kind, ref) VALUES (?, ?) RETURNING id`, LetterSignInCode, strconv.FormatInt(codeID, 10)); err != nil {
+		return fmt.Errorf("letter of code %d: %w", codeID, err)
+	}
+	return s.Enqueue(ctx, SendLetterArgs{LetterID: id})
+}
+
+// SkipLetter notes that a letter has nothing to say any more.
+func (s *Store) SkipLetter(ctx context.Context, letterID int64) error {
+	return s.exec(ctx, `UPDATE outbox SET status = 'skipped' WHERE id = ? AND status = 'queued'`, letterID).Error
 }
 
 // FindLetter returns one letter. Errors: ErrNotFound.

@@ -151,3 +151,24 @@ func TestWhoCancelsIsNotTold(t *testing.T) {
 		t.Errorf("%d messages", n)
 	}
 }
+
+// Whoever deletes their account has their browsers forgotten with it.
+func TestDeletingAnAccountForgetsItsBrowsers(t *testing.T) {
+	t.Parallel()
+	s, ctx := openStore(t), t.Context()
+	o := mustPending(t, s)
+	must(t, s.SaveSubscription(ctx, browserOf(t, o.ID, "https://push.example/x")))
+	must(t, s.InTx(ctx, func(tx *Store) error {
+		locked, err := tx.LockOrder(ctx, o.ID)
+		if err != nil {
+			return err
+		}
+		return tx.MoveOrder(ctx, &locked, OrderCancelled, Move{By: ActorCustomer, Reason: "changed_mind"})
+	}))
+	mustExec(t, s, `UPDATE customers SET account_at = shop_now(), email = 'asha@example.in' WHERE id = ?`, o.CustomerID)
+	mustExec(t, s, `UPDATE orders SET next_check_at = NULL WHERE id = ?`, o.ID)
+	must(t, s.DeleteAccount(ctx, o.CustomerID))
+	if n := mustRead[int](t, s, `SELECT count(*) FROM push_subscriptions`); n != 0 {
+		t.Errorf("%d left", n)
+	}
+}

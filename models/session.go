@@ -17,6 +17,7 @@ type Session struct {
 	ID          int64
 	TokenHash   []byte
 	CustomerID  *int64
+	Email       string // of the account that is signed in; empty: a guest, or staff
 	StaffID     *int64
 	CartID      *int64
 	CheckoutKey *string // the idempotency key; nil: none since the last change
@@ -29,7 +30,8 @@ const (
 	purgeBatch        = 500
 )
 
-const sessionColumns = `id, token_hash, customer_id, staff_id, cart_id, checkout_key::text AS checkout_key, expires_at`
+const sessionColumns = `id, token_hash, customer_id, staff_id, cart_id, checkout_key::text AS checkout_key, expires_at,
+	COALESCE((SELECT c.email FROM customers c WHERE c.id = sessions.customer_id AND c.account_at IS NOT NULL), '') AS email`
 
 // newToken makes what a cookie carries: 26 characters, 130 random bits.
 func newToken() string { return rand.Text() }
@@ -89,7 +91,7 @@ func (s *Store) ClearCheckoutKey(ctx context.Context, sessionID int64, key strin
 }
 
 // EndSession signs a browser out for good: the row goes, so a request still under way cannot bring it back. What only this session
-// could reach goes with it: its cart, and its customer when there is no order. Safe to repeat.
+// could reach goes with it: a guest's cart, and the guest when there is no order. An account's cart waits for the next sign-in. Safe to repeat.
 func (s *Store) EndSession(ctx context.Context, sessionID int64) error {
 	return s.InTx(ctx, func(tx *Store) error {
 		_, err := tx.dropSessions(ctx, `id = ?`, sessionID)
@@ -107,7 +109,7 @@ func (s *Store) PurgeSessions(ctx context.Context) (purged int64, err error) {
 		err := s.InTx(ctx, func(tx *Store) (err error) {
 			batch, err = tx.dropSessions(ctx, `id IN (SELECT id FROM sessions s WHERE expires_at <= shop_now()
 				OR created_at < shop_now() - make_interval(days => `+strconv.Itoa(visitDays)+`) AND customer_id IS NOT NULL AND cart_id IS NULL
-				   AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = s.customer_id)
+				   AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.customer_id = s.customer_id) AND NOT EXISTS (SELECT 1 FROM customers c WHERE c.id = s.customer_id AND c.account_at IS NOT NULL)
 				ORDER BY expires_at LIMIT ?)`, purgeBatch)
 			return err
 		})
@@ -142,10 +144,11 @@ func (s *Store) dropSessions(ctx context.Context, where string, arg any) (droppe
 	if gone.Error != nil {
 		return 0, fmt.Errorf("drop sessions: %w", gone.Error)
 	}
-	if err = s.exec(ctx, `DELETE FROM carts c WHERE c.id = ANY (?::bigint[]) AND NOT EXISTS (SELECT 1 FROM sessions WHERE cart_id = c.id)`, carts).Error; err != nil {
+	if err = s.exec(ctx, `DELETE FROM carts c WHERE c.id = ANY (?::bigint[]) AND NOT EXISTS (SELECT 1 FROM sessions WHERE cart_id = c.id)
+		AND NOT EXISTS (SELECT 1 FROM customers a WHERE a.id = c.customer_id AND a.account_at IS NOT NULL AND a.deleted_at IS NULL)`, carts).Error; err != nil {
 		return 0, fmt.Errorf("drop carts: %w", err)
 	}
-	if err = s.exec(ctx, `DELETE FROM customers c WHERE c.id = ANY (?::bigint[]) AND NOT EXISTS (SELECT 1 FROM orders WHERE customer_id = c.id)
+	if err = s.exec(ctx, `DELETE FROM customers c WHERE c.id = ANY (?::bigint[]) AND (c.account_at IS NULL OR c.deleted_at IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM orders WHERE customer_id = c.id)
 		AND NOT EXISTS (SELECT 1 FROM sessions WHERE customer_id = c.id) AND NOT EXISTS (SELECT 1 FROM carts WHERE customer_id = c.id)`, customers).Error; err != nil {
 		return 0, fmt.Errorf("drop customers: %w", err)
 	}

@@ -218,26 +218,45 @@ func subject(kind, value string) string {
 	return kind + ":" + hex.EncodeToString(sum[:])
 }
 
-// countTry writes a try down before it is made, unless there were too many. Tries at one login or from one address take turns at two
-// advisory locks, so that a hundred at once are still only five. It returns the rows, which a right password takes back.
+// window is how many tries are let through in so many minutes, and what the next one is told.
+type window struct {
+	most, minutes int
+	refusal       error
+}
+
+// limit is what is counted for one subject.
+type limit struct {
+	subject string
+	windows []window
+}
+
+// countTry writes a try to sign in at the board down before it is made, unless there were too many. It returns the rows, which a right
+// password takes back.
 func (s *Store) countTry(ctx context.Context, ofLogin, ofAddress string) (tries IDList, err error) {
+	return s.countTries(ctx, limit{ofAddress, []window{{triesPerAddress, triesMinutes, ErrTooManyTries}}}, limit{ofLogin, []window{{triesPerLogin, triesMinutes, ErrTooManyTries}}})
+}
+
+// countTries writes a try down for each subject, or, where one has had its many, for none. Tries of one subject take turns at an advisory
+// lock, so that a hundred at once are still only five. Network addresses come first in limits, always: no two wait for each other.
+// It returns the rows. Errors: the refusal of the first window that is full.
+func (s *Store) countTries(ctx context.Context, limits ...limit) (tries IDList, err error) {
 	err = s.InTx(ctx, func(tx *Store) error {
 		tries = nil
-		for _, count := range []struct {
-			subject string
-			most    int64
-		}{{ofAddress, triesPerAddress}, {ofLogin, triesPerLogin}} { // addresses before logins, always: no two wait for each other
-			if err := tx.exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(?, 0))`, count.subject).Error; err != nil {
+		for _, l := range limits {
+			if err := tx.exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(?, 0))`, l.subject).Error; err != nil {
 				return fmt.Errorf("count tries: %w", err)
 			}
-			var id int64
-			err := tx.one(ctx, &id, `INSERT INTO login_attempts (subject) SELECT ? WHERE
-				(SELECT count(*) FROM login_attempts WHERE subject = ? AND at > shop_now() - ?::int * interval '1 minute') < ? RETURNING id`,
-				count.subject, count.subject, triesMinutes, count.most)
-			if errors.Is(err, ErrNotFound) {
-				return ErrTooManyTries
+			for _, w := range l.windows {
+				var full bool
+				if err := tx.one(ctx, &full, `SELECT count(*) >= ? FROM login_attempts WHERE subject = ? AND at > shop_now() - ?::int * interval '1 minute'`, w.most, l.subject, w.minutes); err != nil {
+					return fmt.Errorf("count tries: %w", err)
+				}
+				if full {
+					return w.refusal
+				}
 			}
-			if err != nil {
+			var id int64
+			if err := tx.one(ctx, &id, `INSERT INTO login_attempts (subject) VALUES (?) RETURNING id`, l.subject); err != nil {
 				return fmt.Errorf("count tries: %w", err)
 			}
 			tries = append(tries, id)
@@ -247,9 +266,10 @@ func (s *Store) countTry(ctx context.Context, ofLogin, ofAddress string) (tries 
 	return tries, err
 }
 
-// PurgeLoginAttempts forgets tries that count no more, and says how many. Safe to repeat.
+// PurgeLoginAttempts forgets tries that count no more, and says how many. Letters to an address count for a day, all else for a quarter of
+// an hour. Safe to repeat.
 func (s *Store) PurgeLoginAttempts(ctx context.Context) (int64, error) {
-	r := s.exec(ctx, `DELETE FROM login_attempts WHERE at <= shop_now() - ?::int * interval '1 minute'`, triesMinutes)
+	r := s.exec(ctx, `DELETE FROM login_attempts WHERE at <= shop_now() - ?::int * interval '1 minute' AND (subject NOT LIKE 'code-mail:%' OR at <= shop_now() - interval '1 day')`, triesMinutes)
 	return r.RowsAffected, r.Error
 }
 

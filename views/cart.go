@@ -31,7 +31,7 @@ func cartClass(v CartView) string {
 // lineIncludes makes a stepper on checkout send the chosen way and place along, so that the bill in the answer is for them.
 func lineIncludes(from string) templ.Attributes {
 	if from == "checkout" {
-		return templ.Attributes{"hx-include": "#checkout [name=way]:checked, #pin, #time"}
+		return templ.Attributes{"hx-include": "#checkout [name=way]:checked, #checkout [name=saved]:checked, #pin, #time"}
 	}
 	return nil
 }

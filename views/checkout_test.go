@@ -207,7 +207,7 @@ func TestCheckoutUpdateLeavesTheFormAlone(t *testing.T) {
 	if from := all(line, func(n *html.Node) bool { return attr(n, "name") == "from" }); len(from) != 1 || attr(from[0], "value") != "checkout" {
 		t.Error("a stepper on checkout does not say where it stands")
 	}
-	if attr(line, "hx-include") != "#checkout [name=way]:checked, #pin, #time" {
+	if attr(line, "hx-include") != "#checkout [name=way]:checked, #checkout [name=saved]:checked, #pin, #time" {
 		t.Errorf("hx-include=%q", attr(line, "hx-include"))
 	}
 }

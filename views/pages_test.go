@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -84,9 +85,8 @@ func samplePages() map[string]templ.Component {
 		"staff_outlet":          StaffOutletPage(sampleStaffOutletView()),
 		"error":                 ErrorPage(ErrorView{Page: samplePage("Not here"), Status: 404, Sentence: "We could not find that page.", RequestID: "7c1f"}),
 	}
-	for name, page := range sampleSettings("Tech park") {
-		pages[name] = page
-	}
+	maps.Copy(pages, accountPages())
+	maps.Copy(pages, sampleSettings("Tech park"))
 	for _, state := range []string{PayPreparing, PayReady, PayClosed, PayFailed, PayUnavailable} {
 		v := samplePayView(state)
 		v.Reason = "Your bank declined the payment."

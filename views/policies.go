@@ -178,7 +178,7 @@ func numbersText(ctx context.Context, o models.Outlet) string {
 		said = append(said, T(ctx, "FSSAI licence %s", o.FSSAI))
 	}
 	if o.GSTIN != "" {
-		said = append(said, "GSTIN "+o.GSTIN)
+		said = append(said, T(ctx, "GSTIN %s", o.GSTIN))
 	}
 	if o.LegalName != "" {
 		said = append(said, T(ctx, "Legal name %s", o.LegalName))

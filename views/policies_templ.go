@@ -49,7 +49,7 @@ func PolicyPage(v PolicyView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, part := range policyParts(ctx, v) {
+			for _, part := range append(policyParts(ctx, v), accountPolicy(ctx, v.Name)...) {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<section class=\"panel stack tight\"><h2>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

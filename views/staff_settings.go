@@ -134,10 +134,10 @@ func couponTerms(c models.CouponEdit) string {
 	}
 	said = append(said, Count(c.PerPerson, "time", "times")+" a person")
 	if c.StartsAt != nil {
-		said = append(said, "from "+Date(inEnglish, *c.StartsAt)+" "+Clock(*c.StartsAt))
+		said = append(said, "from "+Date(inEnglish, *c.StartsAt)+" "+Clock(inEnglish, *c.StartsAt))
 	}
 	if c.EndsAt != nil {
-		said = append(said, "until "+Date(inEnglish, *c.EndsAt)+" "+Clock(*c.EndsAt))
+		said = append(said, "until "+Date(inEnglish, *c.EndsAt)+" "+Clock(inEnglish, *c.EndsAt))
 	}
 	return strings.Join(said, " · ")
 }

@@ -75,6 +75,7 @@ type Page struct {
 	CSRF     string        // of this session
 	TestMode bool          // the gateway key is a test key
 	Theme    string        // light, dark, or empty: as the system has it
+	Account  string        // the address somebody is signed in with; empty: a guest
 	Now      time.Time
 }
 
@@ -143,7 +144,8 @@ type CheckoutView struct {
 	Changed     string            // "": first look; "bill": ErrBillChanged; "details": ErrKeyReused; "time": ErrTimeGone
 	Was         *models.Quote     // the bill as it was shown, if it is known
 	CheckoutKey string
-	Review      string // Quote.Digest()
+	Review      string           // Quote.Digest()
+	Addresses   []models.Address // of who is signed in
 }
 
 // CheckoutFields are the fields as typed. They are kept through every error.
@@ -151,6 +153,8 @@ type CheckoutFields struct {
 	Phone, Name, Email, Way, Line1, Line2, PIN, Directions, Note string
 	Time                                                         string // unix time at which the chosen one starts; empty: as soon as possible
 	Coupon, Tip, TipOther, GSTIN, BuyerName                      string // Tip: whole rupees, or other
+	Saved                                                        string // the id of a saved address, which goes before what is typed; new, or empty: what is typed
+	Save                                                         string // 1: what is typed is to be saved
 	Pays                                                         string // cash, or anything else for online
 }
 
@@ -275,6 +279,8 @@ type StaffOrderView struct {
 	Events    []OrderEvent
 	History   []OrderChange
 	Notice    string // a conflict: what has changed meanwhile
+
+	Complaints []models.Complaint // without what was said
 }
 
 // OrderEvent is one webhook event about the order.
