@@ -74,6 +74,9 @@ func (a *App) showMenu(c *fiber.Ctx, outlet models.Outlet) error {
 	if isHTMX(c) {
 		return a.render(c, fiber.StatusOK, views.MenuResults(view))
 	}
+	if view.Rating, err = a.store.FindRating(c.UserContext(), outlet.ID); err != nil {
+		return err
+	}
 	return a.render(c, fiber.StatusOK, views.MenuPage(view))
 }
 

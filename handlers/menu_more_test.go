@@ -281,7 +281,7 @@ func TestStatementsOfTheMenu(t *testing.T) {
 	for what, c := range map[string]struct {
 		path string
 		want int
-	}{"the menu with a cart": {"/", 24}, "a search": {"/?filter=1&q=paneer", 24}, "a dish": {"/menu/butter-chicken", 14}} {
+	}{"the menu with a cart": {"/", 25}, "a search": {"/?filter=1&q=paneer", 25}, "a dish": {"/menu/butter-chicken", 14}} {
 		tap.Take()
 		b.get(c.path).is(200)
 		if sent := tap.Take(); len(sent) != c.want {

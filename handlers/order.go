@@ -176,6 +176,9 @@ func (a *App) orderView(c *fiber.Ctx, order models.Order) (views.OrderView, erro
 			return view, err
 		}
 	}
+	if err := a.fillCare(ctx, &view); err != nil {
+		return view, err
+	}
 	if view.Shortages, err = a.shortageViews(c, order); err != nil {
 		return view, err
 	}

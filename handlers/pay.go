@@ -22,6 +22,9 @@ import (
 // sheetColour is the brand's, on Razorpay's sheet (ux.md section 7).
 const sheetColour = "#5b1440"
 
+// sheetLanguages are the ones of ours that Razorpay's sheet is written in, English aside (config.display.language).
+var sheetLanguages = map[string]bool{"hi": true}
+
 func payURL(order models.Order) string { return "/pay/" + order.Token }
 
 // showPay is the page that opens Razorpay. Looking at it makes nothing: without a gateway order its button asks for one. An order that
@@ -111,7 +114,7 @@ func (a *App) currentGatewayOrder(c *fiber.Ctx, order models.Order) (current mod
 }
 
 func (a *App) payOptions(ctx context.Context, order models.Order, current models.GatewayOrder, now time.Time) views.PayOptions {
-	return views.PayOptions{
+	options := views.PayOptions{
 		Key: a.cfg.KeyID, OrderID: current.RazorpayOrderID, Amount: current.AmountPaise, Currency: current.Currency,
 		Name: order.OutletName, Description: views.T(ctx, "Order %s", strconv.Itoa(order.Number)),
 		Prefill:     views.PayPrefill{Name: order.Name, Contact: order.Phone, Email: order.Email},
@@ -119,6 +122,11 @@ func (a *App) payOptions(ctx context.Context, order models.Order, current models
 		Timeout:     int(order.HoldExpiresAt.Sub(now) / time.Second),
 		CallbackURL: a.cfg.PublicURL + "/payments/verify?order=" + url.QueryEscape(order.Token),
 	}
+	if language := views.LanguageOf(ctx); sheetLanguages[language] {
+		options.Config = &views.PayConfig{}
+		options.Config.Display.Language = language
+	}
+	return options
 }
 
 // openPayment makes or finds the gateway order and goes to the page that opens it.

@@ -50,6 +50,13 @@ func (a *App) routes() []route {
 		{get, "/orders/:token/papers/:number", false, a.showPaper},
 		{post, "/orders/:token/shortages/:id", true, a.answerShortage},
 		{post, "/orders/:token/again", true, a.orderAgain},
+		{get, "/orders/:token/complaints", false, a.showNewComplaint},
+		{post, "/orders/:token/complaints", true, a.openComplaint},
+		{get, "/orders/:token/complaints/:number", false, a.showComplaint},
+		{post, "/orders/:token/complaints/:number", true, a.writeToComplaint},
+		{get, "/orders/:token/review", false, a.showReview},
+		{post, "/orders/:token/review", true, a.writeReview},
+		{get, "/reviews", false, a.showReviews},
 
 		{get, "/sign-in", false, a.showSignIn},
 		{post, "/sign-in", true, a.sendCode},

@@ -83,6 +83,9 @@ func (a *App) answerOrder(c *fiber.Ctx, status int, order models.Order, notice s
 	if view.Shortages, err = a.store.ListShortages(ctx, order.ID); err != nil {
 		return err
 	}
+	if view.Complaints, err = a.store.ListComplaintsOf(ctx, order.ID); err != nil {
+		return err
+	}
 	if view.Waiting, err = a.failedRefunds(c, view.Staff); err != nil {
 		return err
 	}

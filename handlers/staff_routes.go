@@ -60,6 +60,15 @@ func (a *App) staffTable() []staffRoute {
 		{post, "/staff/outlet", true, mayRefund, a.saveOutlet},
 		{post, "/staff/outlet/cash", true, mayRefund, a.saveCash},
 
+		{get, ticketsURL, false, nil, a.showTickets},
+		{get, "/staff/tickets/:id", false, nil, a.showTicket},
+		{post, "/staff/tickets/:id/acknowledge", true, mayRefund, a.acknowledgeTicket},
+		{post, "/staff/tickets/:id/answer", true, mayRefund, a.answerTicket},
+		{post, "/staff/tickets/:id/resolve", true, mayRefund, a.resolveTicket},
+		{get, staffReviewsURL, false, nil, a.showStaffReviews},
+		{post, staffReviewsURL, true, mayRefund, a.setAsksReviews},
+		{post, "/staff/reviews/:id", true, mayRefund, a.changeReview},
+
 		{get, auditURL, false, mayRefund, a.showAudit},
 		{get, "/staff/attention", false, nil, a.showAttention},
 		{post, "/staff/attention/:id/close", true, mayRefund, a.closeTask},

@@ -13,16 +13,17 @@ import (
 	"tiffin/payments"
 )
 
-// purge takes away what is past its keeping time: people out of the bodies of events, then the events, sessions, login tries,
-// codes and the carts of accounts that come no more. Money rows are never among it.
+// purge takes away what is past its keeping time: people out of the bodies of events, then the events, sessions, login tries, the words of
+// complaints long settled, codes and the carts of accounts that come no more. Money rows are never among it.
 func purge(ctx context.Context, store *models.Store, cashier *payments.Cashier) (int, error) {
 	stripped, stripErr := cashier.StripEvents(ctx)
 	events, err := store.PurgeEvents(ctx)
 	sessions, sessionsErr := store.PurgeSessions(ctx)
 	tries, triesErr := store.PurgeLoginAttempts(ctx)
+	words, wordsErr := store.PurgeCare(ctx)
 	codes, codesErr := store.PurgeCodes(ctx)
 	carts, cartsErr := store.PurgeCarts(ctx)
-	return stripped + int(events+sessions+tries+codes+carts), errors.Join(stripErr, err, sessionsErr, triesErr, codesErr, cartsErr)
+	return stripped + int(events+sessions+tries+words+codes+carts), errors.Join(stripErr, err, sessionsErr, triesErr, wordsErr, codesErr, cartsErr)
 }
 
 // checkInvariants puts every broken promise before a person, once while it is open, and takes those off the list that are kept again.

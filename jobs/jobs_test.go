@@ -294,6 +294,30 @@ func TestMailServerDown(t *testing.T) {
 	o.kept()
 }
 
+// A letter is in the language its order was placed in, its subject too.
+func TestLetterInTheOrdersLanguage(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t, standin.Options{})
+	_, p := o.paid()
+	o.exec(`UPDATE orders SET language = 'hi'`)
+	o.work()
+	o.told(p.ID)
+	o.await("the letter was sent", func() bool { return o.text(`SELECT (SELECT status FROM outbox)`) == "sent" })
+	letter, err := o.store.FindLetter(t.Context(), o.count(`SELECT id FROM outbox`))
+	must(t, err)
+	message, err := write(t.Context(), o.store, o.letters, letter)
+	must(t, err)
+	number := o.text(`SELECT number::text FROM orders`)
+	if !strings.HasPrefix(message.Subject, "ऑर्डर "+number+" हो गया है") || !strings.Contains(message.Text, "धन्यवाद, ") || !strings.Contains(message.HTML, `<html lang="hi">`) {
+		t.Errorf("%s\n%s", message.Subject, message.Text)
+	}
+	o.exec(`UPDATE orders SET language = 'xx-YY'`) // a language the shop has given up: English
+	if message, err = write(t.Context(), o.store, o.letters, letter); err != nil || !strings.Contains(message.Text, "Thank you, ") {
+		t.Error(err, message.Text)
+	}
+	o.kept()
+}
+
 // A letter that can never be delivered is put away, and its job is not tried for days.
 func TestLetterNobodyCanReceive(t *testing.T) {
 	t.Parallel()
@@ -333,7 +357,7 @@ func TestEveryJobTwice(t *testing.T) {
 		jobs = append(jobs, river.InsertManyParams{Args: models.SendRefundArgs{RefundID: o.text(`SELECT id::text FROM refunds`)}},
 			river.InsertManyParams{Args: models.SendLetterArgs{LetterID: o.count(`SELECT min(id) FROM outbox`)}}, river.InsertManyParams{Args: models.SendLetterArgs{LetterID: o.count(`SELECT max(id) FROM outbox`)}})
 		for _, sweep := range []river.JobArgs{models.ReconcileArgs{}, models.ResolveClaimsArgs{}, models.SweepRefundsArgs{}, models.SweepEventsArgs{}, models.SweepLettersArgs{}, models.ReconcileAccountArgs{}, models.ReconcileWeekArgs{},
-			models.SettleShortagesArgs{}, models.PurgeArgs{}, models.CheckInvariantsArgs{}, models.ReconcileDisputesArgs{}, models.RefreshTasksArgs{}, models.WatchDeadlinesArgs{}, models.RecordSettlementsArgs{}} {
+			models.SettleShortagesArgs{}, models.PurgeArgs{}, models.CheckInvariantsArgs{}, models.ReconcileDisputesArgs{}, models.RefreshTasksArgs{}, models.WatchDeadlinesArgs{}, models.RecordSettlementsArgs{}, models.AskReviewsArgs{}} {
 			jobs = append(jobs, river.InsertManyParams{Args: sweep, InsertOpts: models.SweepOpts()})
 		}
 	}
@@ -348,7 +372,7 @@ func TestEveryJobTwice(t *testing.T) {
 	for query, want := range map[string]int64{
 		`SELECT count(*) FROM payments`: 2, `SELECT count(*) FROM fulfilments`: 2, `SELECT count(*) FROM ledger_txns WHERE kind = 'capture'`: 2, `SELECT count(*) FROM ledger_txns WHERE kind = 'refund_settled'`: 1,
 		`SELECT count(*) FROM outbox WHERE kind = 'confirmation'`: 2, `SELECT count(*) FROM outbox WHERE attempts = 1`: 4, `SELECT count(*) FROM refunds WHERE status = 'processed'`: 1,
-		`SELECT count(*) FROM webhook_events WHERE status = 'processed'`: events, `SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed'`: 17, `SELECT count(*) FROM river_job WHERE state <> 'completed'`: 0,
+		`SELECT count(*) FROM webhook_events WHERE status = 'processed'`: events, `SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed'`: 18, `SELECT count(*) FROM river_job WHERE state <> 'completed'`: 0,
 		`SELECT count(*) FROM (SELECT kind FROM river_job GROUP BY kind HAVING count(*) < 2) once`: 0, `SELECT count(*) FROM staff_tasks`: 0,
 	} {
 		if got := o.count(query); got != want {
@@ -642,12 +666,12 @@ func TestStaleSweepsAreDropped(t *testing.T) {
 func TestTimetable(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t, standin.Options{})
-	if n := len(timetable()); n != 14 {
+	if n := len(timetable()); n != 15 {
 		t.Errorf("%d sweeps", n)
 	}
 	o.work()
 	o.await("each has run", func() bool {
-		return o.count(`SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed' AND queue = 'sweeps'`) == 14
+		return o.count(`SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed' AND queue = 'sweeps'`) == 15
 	})
 	if n := o.count(`SELECT count(*) FROM river_job WHERE queue <> 'sweeps'`); n != 0 {
 		t.Errorf("%d sweeps in the queue of the jobs", n)

@@ -24,6 +24,11 @@ func sendLetter(ctx context.Context, store *models.Store, letters Letters, lette
 	if err != nil {
 		return err
 	}
+	if letter.Kind == models.LetterReviewWanted {
+		if skipped, err := store.SkipReviewLetter(ctx, letterID); err != nil || skipped {
+			return err
+		}
+	}
 	message, err := write(ctx, store, letters, letter)
 	if errors.Is(err, errNothingToSay) {
 		return store.SkipLetter(ctx, letterID)
@@ -91,6 +96,10 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 		}
 		view.Shortage = &shortage
 		text, err = views.ShortageMail(ctx, view)
+	case models.LetterComplaintReceived, models.LetterComplaintAnswered, models.LetterComplaintResolved:
+		text, err = writeComplaint(ctx, store, view, letter)
+	case models.LetterReviewWanted:
+		text, err = views.ReviewMail(ctx, view)
 	default:
 		err = fmt.Errorf("no text for letters of kind %q", letter.Kind)
 	}

@@ -21,6 +21,7 @@ func timetable() []*river.PeriodicJob {
 		every[models.WatchDeadlinesArgs](time.Minute),
 		every[models.RefreshTasksArgs](time.Minute),
 		every[models.CheckInvariantsArgs](5 * time.Minute),
+		every[models.AskReviewsArgs](time.Hour),
 		every[models.ReconcileAccountArgs](time.Hour),
 		every[models.ReconcileDisputesArgs](time.Hour),     // a deadline is days away
 		every[models.RecordSettlementsArgs](6 * time.Hour), // payouts come once or twice a working day; what was missed is read again

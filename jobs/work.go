@@ -71,6 +71,7 @@ func New(store *models.Store, cashier *payments.Cashier, letters Letters, log *s
 		addSweep[models.ReconcileDisputesArgs](workers, cashier.ReconcileDisputes),
 		addSweep[models.RecordSettlementsArgs](workers, cashier.RecordSettlements),
 		addSweep[models.RefreshTasksArgs](workers, store.RefreshTasks),
+		addSweep[models.AskReviewsArgs](workers, store.AskReviews),
 		addSweep[models.CheckInvariantsArgs](workers, func(ctx context.Context) (int, error) { return checkInvariants(ctx, store, log) }),
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -29,12 +29,14 @@ const (
 	TaskOverdue        = "overdue"         // an order's money should be at rest by now and is not
 	TaskCashBack       = "cash_back"       // give cash back to the customer
 	TaskIncomplete     = "incomplete"      // customers are not told all they have to be
+	TaskComplaint      = "complaint"       // answer it: two clocks run
+	TaskComplaintLate  = "complaint_late"  // a clock of a complaint has run out
 	TaskBroken         = "broken"          // a promise the rows do not keep: look at the order at once
 )
 
 // TaskKinds are all of them, so that whoever counts can say none of a kind.
 var TaskKinds = []string{TaskAmountMismatch, TaskSecondPayment, TaskRefundFailed, TaskRefundOutside, TaskDeadEvent, TaskDeadJob, TaskEventReplaced, TaskUnmapped, TaskClaimRejected,
-	TaskStaleClaim, TaskDispute, TaskDisputeLost, TaskSilence, TaskBadSignature, TaskLowBalance, TaskCashBack, TaskOverdue, TaskIncomplete, TaskBroken}
+	TaskStaleClaim, TaskDispute, TaskDisputeLost, TaskSilence, TaskBadSignature, TaskLowBalance, TaskCashBack, TaskOverdue, TaskIncomplete, TaskComplaint, TaskComplaintLate, TaskBroken}
 
 // Task is one entry of the attention list, normally empty. What it is about is read with it, as it is now.
 type Task struct {
@@ -81,12 +83,13 @@ const lowBalance = `r.status = 'requested' AND r.attempts > 0 AND r.last_error I
 
 const taskColumns = `t.id, t.kind, t.ref, t.order_id, t.detail, t.opened_at, o.number AS order_number, COALESCE(r.amount_paise, p.amount_paise, d.amount_paise, b.amount_paise,
 		CASE t.kind WHEN 'low_balance' THEN (SELECT sum(r.amount_paise)::bigint FROM refunds r WHERE ` + lowBalance + `) END) AS amount_paise,
-		COALESCE(d.respond_by, u.hold_until) AS due_at, CASE t.kind WHEN 'silent_webhooks' THEN (SELECT max(received_at) FROM webhook_events) END AS since_at, COALESCE(r.last_error, '') AS why
+		COALESCE(d.respond_by, u.hold_until, k.due_at) AS due_at, CASE t.kind WHEN 'silent_webhooks' THEN (SELECT max(received_at) FROM webhook_events) END AS since_at, COALESCE(r.last_error, '') AS why
 	FROM staff_tasks t LEFT JOIN orders o ON o.id = t.order_id
 		LEFT JOIN refunds r ON t.kind IN ('refund_failed', 'refund_outside', 'cash_back') AND r.id::text = t.ref
 		LEFT JOIN payments p ON t.kind IN ('amount_mismatch', 'second_payment', 'unmapped_money') AND p.razorpay_payment_id = t.ref
 		LEFT JOIN refunds u ON t.kind = 'unmapped_money' AND u.payment_id = p.id AND u.status = 'requested'
 		LEFT JOIN disputes d ON t.kind IN ('dispute', 'dispute_lost') AND d.razorpay_dispute_id = t.ref
+		LEFT JOIN complaints k ON t.kind IN ('complaint', 'complaint_late') AND k.id::text = t.ref
 		LEFT JOIN recon_breaks b ON t.kind = 'unmapped_money' AND b.ref = t.ref
 	WHERE t.closed_at IS NULL`
 
@@ -164,6 +167,9 @@ var watched = []struct{ kind, causes string }{
 		FROM gateway_claims WHERE state IN ('open', 'unknown') AND claimed_at < (SELECT shop_now()) - interval '` + staleClaim + `'`},
 	{TaskIncomplete, `SELECT o.id::text AS ref, NULL::bigint AS order_id, o.name || ' lacks ' || array_to_string(outlet_missing(o), ', ') AS detail FROM outlets o
 		WHERE o.active AND outlet_missing(o) <> '{}' AND EXISTS (SELECT 1 FROM settings WHERE name = 'live_since')`},
+	{TaskComplaint, `SELECT id::text AS ref, order_id, 'Complaint ' || left(number, 3) || '-' || right(number, 4) AS detail FROM complaints WHERE status <> 'resolved'`},
+	{TaskComplaintLate, `SELECT id::text AS ref, order_id, 'Complaint ' || left(number, 3) || '-' || right(number, 4) || CASE status WHEN 'open' THEN ' was not acknowledged within 48 hours' ELSE ' was not resolved within a month' END AS detail
+		FROM complaints WHERE status <> 'resolved' AND due_at < (SELECT shop_now())`},
 	// A payment counts as unheard of when no event names it and none at all has come since.
 	{TaskSilence, `SELECT 'razorpay' AS ref, NULL::bigint AS order_id, 'Payments arrive, and no webhook' AS detail WHERE EXISTS (SELECT 1 FROM payments p
 		WHERE p.provider = 'razorpay' AND p.decided_at < (SELECT shop_now()) - interval '` + webhookSilence + `'

@@ -99,9 +99,13 @@ type WatchDeadlinesArgs struct{}
 // CheckInvariantsArgs looks for rows that break a promise of the shop and puts them before a person.
 type CheckInvariantsArgs struct{}
 
+// AskReviewsArgs writes the letters that ask how an order was.
+type AskReviewsArgs struct{}
+
 // SettleShortagesArgs answers what customers were asked about a dish that ran out and left unanswered.
 type SettleShortagesArgs struct{}
 
+func (AskReviewsArgs) Kind() string        { return "ask_reviews" }
 func (ReconcileArgs) Kind() string         { return "reconcile" }
 func (ResolveClaimsArgs) Kind() string     { return "resolve_claims" }
 func (SweepRefundsArgs) Kind() string      { return "sweep_refunds" }

@@ -14,6 +14,11 @@ const (
 	LetterRefundProcessed = "refund_processed"
 	LetterSignInCode      = "sign_in_code" // ref: the code's id; belongs to no order
 	LetterShortage        = "shortage"     // ref: the shortage's id
+
+	LetterComplaintReceived = "complaint_received" // ref: the complaint's id
+	LetterComplaintAnswered = "complaint_answered" // ref: the message's id
+	LetterComplaintResolved = "complaint_resolved" // ref: the message's id
+	LetterReviewWanted      = "review_wanted"      // ref: the order's public id
 )
 
 // Letter is one message to a customer that goes out once. The row is the authority; its job only does the sending.

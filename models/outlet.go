@@ -46,6 +46,7 @@ type Outlet struct {
 	CashDelivery     bool  // or when they are delivered
 	CashLimitPaise   Paise // and are no more than that
 	CashOpenOrders   int   // of one phone number, at one time
+	AsksReviews      bool  // one letter per completed order asks how it was
 	Active           bool
 }
 

@@ -83,6 +83,9 @@ func TestTypedTextStaysText(t *testing.T) {
 			"login": StaffLoginPage(StaffLoginView{Page: samplePage(bad), Login: bad, Error: bad}),
 			"error": ErrorPage(ErrorView{Page: samplePage(bad), Sentence: bad, RequestID: bad}), "error toast": ErrorToast(ErrorView{Status: 500, Sentence: bad, RequestID: bad}),
 		}
+		for name, page := range hostileCare(o, bad) {
+			views[name] = page
+		}
 		for name, letter := range letters(t, o, bad) {
 			views["letter "+name] = templ.Raw(letter.HTML)
 			if strings.ContainsAny(letter.Subject, "\r\n") {

@@ -116,6 +116,7 @@ func sampleData() []string {
 		"The tandoor is out of order", "The gas is off", "The curry was cold", "Your bank declined the payment.", "The shop is busy.", "The kitchen is very busy.", "7c1f",
 		"Butter Chicken: choose 1 from Size.", "Only 4 left.", "We could not find that page.", "The bank is not available.", "A mobile number has 10 digits, such as 98450 12345.",
 		"A PIN code has 6 digits, such as 560038.", "An earlier order of this number is not paid yet. Please pay this one online, or pay the other first."} // sentences that handlers, staff or banks wrote
+	data = append(data, careData...)
 	data = append(data, accountData...)
 	outlet := func(o models.Outlet) {
 		data = append(data, o.Name, o.Tagline, o.LegalName, o.Address, o.PIN, o.Email, o.GrievanceName, o.GrievanceContact, o.GSTIN, o.FSSAI)
@@ -164,7 +165,8 @@ func TestEverySentenceIsTranslated(t *testing.T) {
 			}
 		}
 	}
-	for name, write := range map[string]func(context.Context, MailView) (Letter, error){"confirmation": ConfirmationMail, "refund": RefundMail, "cancelled": CancelledMail, "shortage": ShortageMail} {
+	for name, write := range map[string]func(context.Context, MailView) (Letter, error){"confirmation": ConfirmationMail, "refund": RefundMail, "cancelled": CancelledMail, "shortage": ShortageMail,
+		"complaint received": sampleCareMail(ComplaintReceivedMail), "complaint answered": sampleCareMail(ComplaintAnsweredMail), "complaint resolved": sampleCareMail(ComplaintResolvedMail), "review wanted": ReviewMail} {
 		l, err := write(ctx, sampleMailView())
 		if err != nil {
 			t.Fatal(err)

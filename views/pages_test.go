@@ -90,6 +90,9 @@ func samplePages() map[string]templ.Component {
 		v.Reason = "Your bank declined the payment."
 		pages["pay_"+state] = PayPage(v)
 	}
+	for name, page := range sampleCarePages() {
+		pages[name] = page
+	}
 	for name, change := range sampleOrders() {
 		pages["order_"+name] = OrderPage(sampleOrderView(change))
 	}
@@ -302,7 +305,7 @@ var hashInName = regexp.MustCompile(`\.[0-9a-f]{12}\.`)
 // TestPagesAreAsBefore compares one whole page of each kind with testdata; run with -update after a change that was meant.
 func TestPagesAreAsBefore(t *testing.T) {
 	pages := samplePages()
-	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "order_shortage", "order_due", "checkout_cash", "staff_shortage", "staff_due", "board", "staff_order", "staff_cancel", "staff_refund", "staff_review", "staff_attention", "staff_timeline", "staff_audit", "error"} {
+	for _, name := range []string{"menu", "dish", "cart", "checkout", "checkout_refused", "pay_ready", "order_unpaid", "order_preparing", "order_paid_twice", "order_shortage", "order_due", "checkout_cash", "staff_shortage", "staff_due", "board", "staff_order", "staff_cancel", "staff_refund", "staff_review", "staff_attention", "staff_timeline", "staff_audit", "complaint", "complaint_new_refused", "review", "reviews", "staff_ticket", "staff_reviews", "error"} {
 		t.Run(name, func(t *testing.T) {
 			c, known := pages[name]
 			if !known {

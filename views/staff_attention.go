@@ -37,6 +37,10 @@ func AttentionTitle(kind string) string {
 		return "Money with this shop's marks fits no order"
 	case models.TaskIncomplete:
 		return "Customers are not told all they have to be"
+	case models.TaskComplaint:
+		return "A customer complains"
+	case models.TaskComplaintLate:
+		return "A complaint is late"
 	case models.TaskClaimRejected:
 		return "Razorpay refuses to start a payment"
 	case models.TaskStaleClaim:
@@ -141,6 +145,8 @@ func actionOf(t models.Task) attentionAction {
 		if t.OrderID != nil {
 			return attentionAction{"See the evidence", staffOrderURL(*t.OrderID) + "/timeline", false}
 		}
+	case models.TaskComplaint, models.TaskComplaintLate:
+		return complaintAction(t)
 	case models.TaskIncomplete:
 		return attentionAction{"Fill it in", "/staff/outlet", false}
 	case models.TaskRefundFailed:

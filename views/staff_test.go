@@ -243,6 +243,8 @@ func TestAttentionPage(t *testing.T) {
 		models.TaskBadSignature:   "What was written down about bad_signature | Seen",
 		models.TaskLowBalance:     "Refunds of ₹1,23,456.00 wait until the balance at Razorpay is topped up. | Topped up: send them now",
 		models.TaskCashBack:       "Give ₹1,359.00 of order 1047 back by hand, then say so on the order's page. | Open the order",
+		models.TaskComplaint:      "What was written down about complaint | Open the complaint",
+		models.TaskComplaintLate:  "What was written down about complaint_late | Open the complaint",
 		models.TaskIncomplete:     "What was written down about incomplete | Fill it in",
 		models.TaskOverdue:        "What was written down about overdue | Open the order",
 		models.TaskBroken:         "What was written down about broken | Look again",

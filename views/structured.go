@@ -34,6 +34,9 @@ func structured(v MenuView) templ.Component {
 	if o.LatitudeE6 != nil && o.LongitudeE6 != nil {
 		data["geo"] = map[string]any{"@type": "GeoCoordinates", "latitude": degrees(*o.LatitudeE6), "longitude": degrees(*o.LongitudeE6)}
 	}
+	if v.Rating.IsKnown() { // of real reviews, or not at all
+		data["aggregateRating"] = map[string]any{"@type": "AggregateRating", "ratingValue": json.Number(tenths(v.Rating)), "reviewCount": v.Rating.Count, "bestRating": 5, "worstRating": 1}
+	}
 	text, err := json.Marshal(data)
 	if err != nil {
 		return templ.NopComponent // plain data always has a JSON form

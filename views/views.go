@@ -100,6 +100,7 @@ type MenuView struct {
 	Diet         models.Diet
 	Way          string // delivery or pickup, as chosen before; empty: what the outlet offers first
 	LastOrderURL string // page of this visitor's latest order; empty: none
+	Rating       models.Rating
 }
 
 // DishView is one dish with its choices.
@@ -191,6 +192,14 @@ type PayOptions struct {
 	Theme       PayTheme     `json:"theme"`
 	Timeout     int          `json:"timeout"`      // seconds left of the hold
 	CallbackURL string       `json:"callback_url"` // absolute; used by in-app browsers and the hosted page only
+	Config      *PayConfig   `json:"config,omitempty"`
+}
+
+// PayConfig says in which language Razorpay's sheet is; without it, in English.
+type PayConfig struct {
+	Display struct {
+		Language string `json:"language"`
+	} `json:"display"`
 }
 
 // PayPrefill fills Razorpay's own fields.
@@ -218,6 +227,9 @@ type OrderView struct {
 	Personal  bool                    // false hides name, phone and address (a callback without session)
 	Papers    []models.Paper
 	Shortages []ShortageView
+
+	Complaints []models.Complaint // without what was said
+	Review     *models.Review     // nil: none
 }
 
 // StaffLoginView is the login form.
@@ -266,6 +278,8 @@ type StaffOrderView struct {
 	Events    []OrderEvent
 	History   []OrderChange
 	Notice    string // a conflict: what has changed meanwhile
+
+	Complaints []models.Complaint // without what was said
 }
 
 // OrderEvent is one webhook event about the order.
