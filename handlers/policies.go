@@ -71,7 +71,7 @@ func (a *App) showManifest(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	name := "Order food"
+	name := views.T(c.UserContext(), "Order food")
 	if len(outlets) == 1 {
 		name = outlets[0].Name
 	}
@@ -79,7 +79,7 @@ func (a *App) showManifest(c *fiber.Ctx) error {
 		return fiber.Map{"src": static.Path(file), "sizes": size, "type": "image/png", "purpose": purpose}
 	}
 	c.Set(fiber.HeaderCacheControl, "public, max-age=3600")
-	return c.JSON(fiber.Map{"name": name, "short_name": name, "start_url": "/?source=app", "scope": "/", "display": "standalone", "lang": "en-IN",
+	return c.JSON(fiber.Map{"name": name, "short_name": name, "start_url": "/?source=app", "scope": "/", "display": "standalone", "lang": views.LanguageOf(c.UserContext()),
 		"theme_color": "#5b1440", "background_color": "#5b1440",
 		"icons": []fiber.Map{icon("icon-192.png", "192x192", "any"), icon("icon-512.png", "512x512", "any"), icon("icon-512.png", "512x512", "maskable")}},
 		"application/manifest+json")

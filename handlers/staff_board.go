@@ -159,7 +159,7 @@ func (a *App) meanwhile(ctx context.Context, order models.Order) (string, error)
 			last = change
 		}
 	}
-	sentence := fmt.Sprintf("Order %d was already %s by %s at %s", order.Number, ticketDeed(last.Became), a.actors(ctx).name(last.Actor), views.Clock(last.At))
+	sentence := fmt.Sprintf("Order %d was already %s by %s at %s", order.Number, ticketDeed(last.Became), a.actors(ctx).name(last.Actor), views.Clock(ctx, last.At))
 	if last.Became == models.TicketCancelled {
 		return sentence + ", and its money goes back. Do not cook it.", nil
 	}

@@ -35,7 +35,7 @@ func (a *App) takeCash(c *fiber.Ctx) error {
 		}
 		notice := "The cash for this order is not due any more. Nothing was changed."
 		if order.PaidAt != nil {
-			notice = fmt.Sprintf("The cash was taken already, at %s. Nothing was changed.", views.Clock(*order.PaidAt))
+			notice = fmt.Sprintf("The cash was taken already, at %s. Nothing was changed.", views.Clock(c.UserContext(), *order.PaidAt))
 		}
 		return a.answerOrder(c, fiber.StatusConflict, order, notice)
 	}

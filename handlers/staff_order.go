@@ -200,7 +200,7 @@ func (a *App) whyNotCancel(c *fiber.Ctx, order models.Order) (string, error) {
 	switch order.Status {
 	case models.OrderCancelled:
 		return fmt.Sprintf("Order %d was already cancelled by %s at %s. Nothing was changed.", order.Number,
-			a.actors(c.UserContext()).name(value(order.CancelledBy)), views.Clock(*order.ClosedAt)), nil
+			a.actors(c.UserContext()).name(value(order.CancelledBy)), views.Clock(c.UserContext(), *order.ClosedAt)), nil
 	case models.OrderExpired:
 		return fmt.Sprintf("Order %d was never paid and has expired. Nothing was changed.", order.Number), nil
 	case models.OrderPaid:

@@ -211,7 +211,7 @@ func (a *App) movedMeanwhile(c *fiber.Ctx, r models.Refund, found bool) string {
 	if says == "" {
 		says = "%s is already on its way back (asked by %s at %s)."
 	}
-	return fmt.Sprintf(says, views.Rupees(r.AmountPaise), a.actors(c.UserContext()).name(r.RequestedBy), views.Clock(r.RequestedAt))
+	return fmt.Sprintf(says, views.Rupees(r.AmountPaise), a.actors(c.UserContext()).name(r.RequestedBy), views.Clock(c.UserContext(), r.RequestedAt))
 }
 
 // answerGivenBack shows an order of which nothing is left to give back, with what went last, by whom and when.

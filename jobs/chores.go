@@ -14,7 +14,7 @@ import (
 )
 
 // purge takes away what is past its keeping time: people out of the bodies of events, then the events, sessions, login tries, the words of
-// complaints long settled, codes and the carts of accounts that come no more. Money rows are never among it.
+// complaints long settled, codes, and the carts of accounts that come no more. Money rows are never among it.
 func purge(ctx context.Context, store *models.Store, cashier *payments.Cashier) (int, error) {
 	stripped, stripErr := cashier.StripEvents(ctx)
 	events, err := store.PurgeEvents(ctx)

@@ -50,8 +50,7 @@ CREATE UNIQUE INDEX customer_addresses_default_key ON customer_addresses (custom
 
 -- A letter with a code belongs to no order; its ref is the code's id. The code itself is never in it.
 ALTER TABLE outbox ALTER COLUMN order_id DROP NOT NULL, DROP CONSTRAINT outbox_kind_check,
-  ADD CONSTRAINT outbox_kind_check CHECK (kind IN ('confirmation','refund_requested','refund_processed','cancelled','shortage',
-  'complaint_received','complaint_answered','complaint_resolved','review_wanted','sign_in_code')),
+  ADD CONSTRAINT outbox_kind_check CHECK (kind IN ('confirmation','refund_requested','refund_processed','cancelled','shortage','complaint_received','complaint_answered','complaint_resolved','review_wanted','sign_in_code')),
   ADD CONSTRAINT outbox_order_check CHECK ((order_id IS NULL) = (kind = 'sign_in_code'));
 
 -- A person is blanked, the order stays: bill, dishes, payments, dates and the buyer of a tax invoice are as they were.

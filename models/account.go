@@ -245,14 +245,14 @@ func (s *Store) EndSessionsOf(ctx context.Context, customerID int64) error {
 	})
 }
 
-// openOrder is an order that still needs its person: unpaid, in the kitchen or on its way, its money moving, complained of, or before a bank.
+// openOrder is an order that still needs its person: unpaid, in the kitchen or on its way, complained about, its money moving, or before a bank.
 const openOrder = `(o.status IN ('pending', 'due') OR o.next_action <> ''
 	OR EXISTS (SELECT 1 FROM fulfilments f WHERE f.order_id = o.id AND f.status NOT IN ('handed_over', 'cancelled'))
-	OR EXISTS (SELECT 1 FROM complaints c WHERE c.order_id = o.id AND c.status <> 'resolved')
+	OR EXISTS (SELECT 1 FROM complaints k WHERE k.order_id = o.id AND k.status <> 'resolved')
 	OR EXISTS (SELECT 1 FROM disputes d WHERE d.order_id = o.id AND d.status NOT IN ('won', 'lost', 'closed')))`
 
-// DeleteAccount blanks a person: name, number, address and words go from every order, its settled complaints and its review, and with
-// them saved addresses, codes, carts and sessions. Bills, payments, refunds and invoices stay as tax law asks; an invoice that has to name its buyer is a paper of its
+// DeleteAccount blanks a person: name, number, address and words to the kitchen go from every order, and with them saved addresses, codes,
+// carts and sessions. Bills, payments, refunds and invoices stay as tax law asks; an invoice that has to name its buyer is a paper of its
 // own and keeps the name. The address may sign in again, and then has a new account. Safe to repeat.
 // Errors: ErrStillOpen while an order or its money is under way, and then nothing is changed; ErrSignedOut for what is no account.
 func (s *Store) DeleteAccount(ctx context.Context, customerID int64) error {
@@ -262,8 +262,7 @@ func (s *Store) DeleteAccount(ctx context.Context, customerID int64) error {
 		if err := tx.one(ctx, &email, `SELECT email FROM customers WHERE id = ? AND account_at IS NOT NULL AND deleted_at IS NULL FOR UPDATE`, customerID); err != nil {
 			return signedOut(err)
 		}
-		var orders IDList
-		if err := tx.read(ctx, (*[]int64)(&orders), `SELECT id FROM orders WHERE customer_id = ? ORDER BY id FOR NO KEY UPDATE`, customerID); err != nil {
+		if err := tx.exec(ctx, `SELECT 1 FROM orders WHERE customer_id = ? ORDER BY id FOR NO KEY UPDATE`, customerID).Error; err != nil {
 			return fmt.Errorf("delete account %d: %w", customerID, err)
 		}
 		var open bool
@@ -285,7 +284,7 @@ func (s *Store) DeleteAccount(ctx context.Context, customerID int64) error {
 				return fmt.Errorf("delete account %d: %w", customerID, err)
 			}
 		}
-		if err := tx.BlankCare(ctx, orders); err != nil {
+		if err := tx.blankCareOf(ctx, customerID); err != nil {
 			return err
 		}
 		if err := tx.exec(ctx, `DELETE FROM sign_in_codes WHERE email = ?`, email).Error; err != nil {
@@ -308,8 +307,7 @@ func (s *Store) DeleteAccount(ctx context.Context, customerID int64) error {
 }
 
 // ExportAccount is everything we hold about the person, as JSON: the account, addresses, orders with their bills, dishes, payments, refunds,
-// papers, complaints,
-// review and letters, carts, and how often and until when the account is signed in. Amounts are paise. What opens anything else, such
+// papers, complaints, review and letters, carts, and how often and until when the account is signed in. Amounts are paise. What opens anything else, such
 // as tokens, is not in it. Errors: ErrSignedOut.
 func (s *Store) ExportAccount(ctx context.Context, customerID int64) (data json.RawMessage, err error) {
 	var text string
@@ -323,10 +321,9 @@ func (s *Store) ExportAccount(ctx context.Context, customerID int64) (data json.
 			'payments', (SELECT COALESCE(jsonb_agg(jsonb_build_object('razorpay_payment_id', p.razorpay_payment_id, 'amount_paise', p.amount_paise, 'method', p.method, 'status', p.gw_status, 'at', p.created_at) ORDER BY p.id), '[]') FROM payments p WHERE p.order_id = o.id),
 			'refunds', (SELECT COALESCE(jsonb_agg(jsonb_build_object('amount_paise', r.amount_paise, 'status', r.status, 'reason', r.reason, 'at', r.requested_at) ORDER BY r.requested_at), '[]') FROM refunds r WHERE r.order_id = o.id),
 			'papers', (SELECT COALESCE(jsonb_agg(jsonb_build_object('kind', q.kind, 'number', q.number, 'total_paise', q.total_paise, 'buyer', q.printed->'buyer', 'at', q.issued_at) ORDER BY q.id), '[]') FROM papers q WHERE q.order_id = o.id),
-			'complaints', (SELECT COALESCE(jsonb_agg(jsonb_build_object('number', m.number, 'kind', m.kind, 'status', m.status, 'outcome', m.outcome, 'opened_at', m.opened_at,
-				'messages', (SELECT jsonb_agg(jsonb_build_object('from', CASE w.author WHEN 'customer' THEN 'you' ELSE 'shop' END, 'text', w.body, 'at', w.written_at) ORDER BY w.id) FROM complaint_messages w WHERE w.complaint_id = m.id)) ORDER BY m.id), '[]')
-				FROM complaints m WHERE m.order_id = o.id),
-			'review', (SELECT jsonb_build_object('stars', v.stars, 'text', v.body, 'at', v.written_at, 'reply', v.reply) FROM reviews v WHERE v.order_id = o.id),
+			'complaints', (SELECT COALESCE(jsonb_agg(jsonb_build_object('number', k.number, 'kind', k.kind, 'status', k.status, 'outcome', k.outcome, 'at', k.opened_at,
+				'messages', (SELECT COALESCE(jsonb_agg(jsonb_build_object('by', CASE m.author WHEN 'customer' THEN 'you' ELSE 'the restaurant' END, 'text', m.body, 'at', m.written_at) ORDER BY m.id), '[]') FROM complaint_messages m WHERE m.complaint_id = k.id)) ORDER BY k.id), '[]') FROM complaints k WHERE k.order_id = o.id),
+			'review', (SELECT jsonb_build_object('stars', v.stars, 'text', v.body, 'reply', v.reply, 'at', v.written_at) FROM reviews v WHERE v.order_id = o.id),
 			'letters', (SELECT COALESCE(jsonb_agg(jsonb_build_object('kind', l.kind, 'status', l.status, 'at', COALESCE(l.sent_at, l.queued_at)) ORDER BY l.id), '[]') FROM outbox l WHERE l.order_id = o.id)
 			) ORDER BY o.id DESC), '[]') FROM orders o WHERE o.customer_id = c.id),
 		'carts', (SELECT COALESCE(jsonb_agg(jsonb_build_object('coupon', k.coupon, 'tip_paise', k.tip_paise, 'latitude_e6', k.latitude_e6, 'longitude_e6', k.longitude_e6, 'changed_at', k.updated_at,

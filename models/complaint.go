@@ -522,29 +522,12 @@ func (s *Store) PurgeCare(ctx context.Context) (int64, error) {
 	return messages.RowsAffected + reviews.RowsAffected, reviews.Error
 }
 
-// Care is what people said about orders: for the copy of their data that they may ask for.
-type Care struct {
-	Complaints []Complaint
-	Reviews    []Review
-}
-
-// ListCare returns the complaints and reviews of these orders, oldest first, hidden reviews too.
-func (s *Store) ListCare(ctx context.Context, orderIDs []int64) (care Care, err error) {
-	if care.Complaints, err = s.listComplaints(ctx, `order_id = ANY (?::bigint[]) ORDER BY id`, IDList(orderIDs)); err != nil {
-		return care, err
+// blankCareOf takes away what a customer said about orders: the words of complaints that are resolved, and of reviews. Stars, numbers, kinds
+// and outcomes name nobody and stay; a complaint that is open keeps its words until it is settled. Safe to repeat. Inside InTx only.
+func (s *Store) blankCareOf(ctx context.Context, customerID int64) error {
+	if err := s.exec(ctx, `UPDATE complaint_messages m SET body = '', blanked_at = shop_now() FROM complaints c JOIN orders o ON o.id = c.order_id
+		WHERE c.id = m.complaint_id AND c.status = 'resolved' AND o.customer_id = ? AND m.blanked_at IS NULL`, customerID).Error; err != nil {
+		return err
 	}
-	err = s.read(ctx, &care.Reviews, `SELECT * FROM reviews WHERE order_id = ANY (?::bigint[]) ORDER BY written_at, order_id`, IDList(orderIDs))
-	return care, err
-}
-
-// BlankCare takes away what a person said about these orders: the words of complaints that are resolved, and of reviews. Stars, numbers,
-// kinds and outcomes name nobody and stay; a complaint that is open keeps its words until it is settled. Safe to repeat. Inside InTx or not.
-func (s *Store) BlankCare(ctx context.Context, orderIDs []int64) error {
-	return s.InTx(ctx, func(tx *Store) error {
-		if err := tx.exec(ctx, `UPDATE complaint_messages m SET body = '', blanked_at = shop_now() FROM complaints c
-			WHERE c.id = m.complaint_id AND c.status = 'resolved' AND c.order_id = ANY (?::bigint[]) AND m.blanked_at IS NULL`, IDList(orderIDs)).Error; err != nil {
-			return err
-		}
-		return tx.exec(ctx, `UPDATE reviews SET body = '' WHERE order_id = ANY (?::bigint[]) AND body <> ''`, IDList(orderIDs)).Error
-	})
+	return s.exec(ctx, `UPDATE reviews SET body = '' WHERE order_id IN (SELECT id FROM orders WHERE customer_id = ?) AND body <> ''`, customerID).Error
 }

@@ -12,13 +12,13 @@ const (
 	LetterConfirmation    = "confirmation"     // ref: the order's public id
 	LetterRefundRequested = "refund_requested" // ref: the refund's id
 	LetterRefundProcessed = "refund_processed"
-	LetterSignInCode      = "sign_in_code" // ref: the code's id; belongs to no order
-	LetterShortage        = "shortage"     // ref: the shortage's id
+	LetterShortage        = "shortage" // ref: the shortage's id
 
 	LetterComplaintReceived = "complaint_received" // ref: the complaint's id
 	LetterComplaintAnswered = "complaint_answered" // ref: the message's id
 	LetterComplaintResolved = "complaint_resolved" // ref: the message's id
 	LetterReviewWanted      = "review_wanted"      // ref: the order's public id
+	LetterSignInCode        = "sign_in_code"       // ref: the code's id; belongs to no order
 )
 
 // Letter is one message to a customer that goes out once. The row is the authority; its job only does the sending.

@@ -105,7 +105,9 @@ func complaintNext(ctx context.Context, c models.Complaint, now time.Time) strin
 	}
 }
 
-func dayAndTime(ctx context.Context, at time.Time) string { return Date(ctx, at) + ", " + Clock(at) }
+func dayAndTime(ctx context.Context, at time.Time) string {
+	return Date(ctx, at) + ", " + Clock(ctx, at)
+}
 
 // grievanceOfficer names whom to write to above the shop's counter; empty where the outlet has not said.
 func grievanceOfficer(ctx context.Context, o models.Outlet) string {

@@ -59,25 +59,44 @@ func Percent(bp models.BasisPoints) string {
 	return strings.TrimRight(strings.TrimRight(text, "0"), ".") + "%"
 }
 
-// Clock writes the time of day in India: "7:38 pm".
-func Clock(t time.Time) string { return t.In(india).Format("3:04 pm") }
-
-// ShortClock is Clock without ":00": "11 pm", "5:30 pm".
-func ShortClock(t time.Time) string {
-	t = t.In(india)
-	if t.Minute() == 0 {
-		return t.Format("3 pm")
+// partOfDay is how a time of this hour is said. English knows am and pm alone; Hindi names the parts of the day, as CLDR divides it.
+func partOfDay(hour int) string {
+	switch {
+	case hour < 4:
+		return Key("%s after midnight")
+	case hour < 12:
+		return Key("%s in the morning")
+	case hour < 16:
+		return Key("%s in the afternoon")
+	case hour < 20:
+		return Key("%s in the evening")
+	default:
+		return Key("%s at night")
 	}
-	return t.Format("3:04 pm")
 }
 
-// ClockRange writes a window: "8:10 – 8:20 pm", and "11:50 am – 12:10 pm" across noon.
-func ClockRange(from, to time.Time) string {
-	from, to = from.In(india), to.In(india)
-	if from.Format("pm") == to.Format("pm") && to.Sub(from) < 12*time.Hour {
-		return from.Format("3:04") + " – " + to.Format("3:04 pm")
+// Clock writes the time of day in India: "7:38 pm".
+func Clock(ctx context.Context, t time.Time) string {
+	t = t.In(india)
+	return T(ctx, partOfDay(t.Hour()), t.Format("3:04"))
+}
+
+// ShortClock is Clock without ":00": "11 pm", "5:30 pm".
+func ShortClock(ctx context.Context, t time.Time) string {
+	if t = t.In(india); t.Minute() == 0 {
+		return T(ctx, partOfDay(t.Hour()), t.Format("3"))
 	}
-	return from.Format("3:04 pm") + " – " + to.Format("3:04 pm")
+	return Clock(ctx, t)
+}
+
+// ClockRange writes a window: "8:10 – 8:20 pm", and "11:50 am – 12:10 pm" where the two are said differently.
+func ClockRange(ctx context.Context, from, to time.Time) string {
+	from, to = from.In(india), to.In(india)
+	alike := T(ctx, partOfDay(from.Hour()), "") == T(ctx, partOfDay(to.Hour()), "")
+	if alike && to.Sub(from) < 12*time.Hour {
+		return T(ctx, partOfDay(to.Hour()), from.Format("3:04")+" – "+to.Format("3:04"))
+	}
+	return Clock(ctx, from) + " – " + Clock(ctx, to)
 }
 
 var monthNames = [...]string{"", Key("Jan"), Key("Feb"), Key("Mar"), Key("Apr"), Key("May"), Key("Jun"), Key("Jul"), Key("Aug"), Key("Sep"), Key("Oct"), Key("Nov"), Key("Dec")}
@@ -99,22 +118,22 @@ func shortDay(ctx context.Context, d time.Time) string {
 // When writes an instant for people who look at it at now: "7:38 pm" on the same day, else "30 Nov, 7:38 pm".
 func When(ctx context.Context, t, now time.Time) string {
 	if sameDay(t, now) {
-		return Clock(t)
+		return Clock(ctx, t)
 	}
-	return shortDay(ctx, t.In(india)) + ", " + Clock(t)
+	return shortDay(ctx, t.In(india)) + ", " + Clock(ctx, t)
 }
 
 // Upcoming writes an instant ahead of now: "today at 5:30 pm", "tomorrow at 11 am", "on Sunday at 11 am", "on 12 Dec at 11 am".
 func Upcoming(ctx context.Context, t, now time.Time) string {
 	switch days := dayOf(t).Sub(dayOf(now)) / (24 * time.Hour); {
 	case days <= 0:
-		return T(ctx, "today at %s", ShortClock(t))
+		return T(ctx, "today at %s", ShortClock(ctx, t))
 	case days == 1:
-		return T(ctx, "tomorrow at %s", ShortClock(t))
+		return T(ctx, "tomorrow at %s", ShortClock(ctx, t))
 	case days < 7:
-		return T(ctx, "on %s at %s", T(ctx, weekdayNames[t.In(india).Weekday()]), ShortClock(t))
+		return T(ctx, "on %s at %s", T(ctx, weekdayNames[t.In(india).Weekday()]), ShortClock(ctx, t))
 	default:
-		return T(ctx, "on %s at %s", shortDay(ctx, t.In(india)), ShortClock(t))
+		return T(ctx, "on %s at %s", shortDay(ctx, t.In(india)), ShortClock(ctx, t))
 	}
 }
 

@@ -74,14 +74,14 @@ func TestTimes(t *testing.T) {
 	day := func(d, h, m int) time.Time { return time.Date(2026, 11, d, h, m, 0, 0, india) }
 	now := day(30, 19, 45)
 	for _, c := range []struct{ got, want string }{
-		{Clock(day(30, 19, 38)), "7:38 pm"},
-		{Clock(day(30, 19, 38).UTC()), "7:38 pm"},
-		{Clock(day(30, 0, 5)), "12:05 am"},
-		{Clock(day(30, 12, 0)), "12:00 pm"},
-		{ShortClock(day(30, 23, 0)), "11 pm"},
-		{ShortClock(day(30, 17, 30)), "5:30 pm"},
-		{ClockRange(day(30, 20, 10), day(30, 20, 20)), "8:10 – 8:20 pm"},
-		{ClockRange(day(30, 11, 50), day(30, 12, 10)), "11:50 am – 12:10 pm"},
+		{Clock(inEnglish, day(30, 19, 38)), "7:38 pm"},
+		{Clock(inEnglish, day(30, 19, 38).UTC()), "7:38 pm"},
+		{Clock(inEnglish, day(30, 0, 5)), "12:05 am"},
+		{Clock(inEnglish, day(30, 12, 0)), "12:00 pm"},
+		{ShortClock(inEnglish, day(30, 23, 0)), "11 pm"},
+		{ShortClock(inEnglish, day(30, 17, 30)), "5:30 pm"},
+		{ClockRange(inEnglish, day(30, 20, 10), day(30, 20, 20)), "8:10 – 8:20 pm"},
+		{ClockRange(inEnglish, day(30, 11, 50), day(30, 12, 10)), "11:50 am – 12:10 pm"},
 		{Date(inEnglish, day(30, 23, 50)), "30 Nov 2026"},
 		{Date(inEnglish, day(30, 23, 50).UTC()), "30 Nov 2026"},
 		{When(inEnglish, day(30, 7, 1), now), "7:01 am"},
@@ -109,6 +109,29 @@ func TestTimes(t *testing.T) {
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+// Hindi names the part of the day; a window that lies in two of them says both, while English says pm once.
+func TestTimesInHindi(t *testing.T) {
+	at := func(h, m int) time.Time { return time.Date(2026, 11, 30, h, m, 0, 0, india) }
+	for _, c := range []struct{ got, want string }{
+		{ShortClock(inHindi, at(4, 0)), "सुबह 4 बजे"},
+		{Clock(inHindi, at(3, 59)), "रात 3:59 बजे"},
+		{Clock(inHindi, at(12, 0)), "दोपहर 12:00 बजे"},
+		{Clock(inHindi, at(16, 0)), "शाम 4:00 बजे"},
+		{ShortClock(inHindi, at(23, 0)), "रात 11 बजे"},
+		{ClockRange(inHindi, at(20, 10), at(20, 20)), "रात 8:10 – 8:20 बजे"},
+		{ClockRange(inHindi, at(19, 50), at(20, 10)), "शाम 7:50 बजे – रात 8:10 बजे"},
+		{ClockRange(inEnglish, at(19, 50), at(20, 10)), "7:50 – 8:10 pm"},
+		{ClockRange(inEnglish, at(15, 50), at(16, 10)), "3:50 – 4:10 pm"},
+		{ClockRange(inEnglish, at(3, 50), at(4, 10)), "3:50 – 4:10 am"},
+		{ClockRange(inEnglish, at(23, 50), at(24, 10)), "11:50 pm – 12:10 am"},
+		{Clock(inEnglish, at(0, 5)), "12:05 am"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, want %q", c.got, c.want)
 		}
 	}
 }

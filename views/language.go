@@ -17,7 +17,7 @@ import (
 
 // Every string a customer reads goes through T. Its key is the English sentence itself; each language is one file of language/, named by its
 // tag: {"name": how it calls itself, "words": {English: its words}}. Where words depend on a count they are {"one": …, "other": …}, chosen by
-// the first argument; English has a file for these alone. TestEveryWordIsInEveryLanguage holds files and code together.
+// the first argument; English has a file for these, and for am and pm. TestEveryWordIsInEveryLanguage holds files and code together.
 
 //go:embed language/*.json
 var languageFiles embed.FS

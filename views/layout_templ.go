@@ -504,9 +504,9 @@ func footer(p Page) templ.Component {
 			}
 			if p.Outlet.GSTIN != "" {
 				var templ_7745c5c3_Var27 string
-				templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(" · GSTIN " + p.Outlet.GSTIN)
+				templ_7745c5c3_Var27, templ_7745c5c3_Err = templ.JoinStringErrs(" · " + T(ctx, "GSTIN %s", p.Outlet.GSTIN))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layout.templ`, Line: 77, Col: 37}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/layout.templ`, Line: 77, Col: 51}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var27))
 				if templ_7745c5c3_Err != nil {

@@ -57,7 +57,7 @@ func ShortageMail(ctx context.Context, v MailView) (Letter, error) {
 		fallback = T(ctx, "Without an answer we cancel the order and give everything back.")
 	}
 	return letter(ctx, T(ctx, "Order %s: please choose", strconv.Itoa(v.Order.Number)), v, []string{T(ctx, "Sorry, we have run out of %s.", name),
-		T(ctx, "Please open your order and choose by %s: another dish, or without it.", Clock(v.Shortage.AnswerBy)) + " " + fallback}, false)
+		T(ctx, "Please open your order and choose by %s: another dish, or without it.", Clock(ctx, v.Shortage.AnswerBy)) + " " + fallback}, false)
 }
 
 // letter writes both forms. Subjects carry no name of a person and no line break, whatever the outlet is called.
@@ -83,9 +83,9 @@ func placedWhen(ctx context.Context, v MailView) string {
 	o, counter := v.Order, v.Outlet.Address+" "+v.Outlet.PIN
 	switch {
 	case o.IsLater() && o.Way == "pickup":
-		return T(ctx, "Collect it on %s, %s, at %s.", Date(ctx, *o.PromisedFrom), ClockRange(*o.PromisedFrom, *o.PromisedTo), counter)
+		return T(ctx, "Collect it on %s, %s, at %s.", Date(ctx, *o.PromisedFrom), ClockRange(ctx, *o.PromisedFrom, *o.PromisedTo), counter)
 	case o.IsLater():
-		return T(ctx, "It is for %s, %s, to %s.", Date(ctx, *o.PromisedFrom), ClockRange(*o.PromisedFrom, *o.PromisedTo), addressLine(o))
+		return T(ctx, "It is for %s, %s, to %s.", Date(ctx, *o.PromisedFrom), ClockRange(ctx, *o.PromisedFrom, *o.PromisedTo), addressLine(o))
 	case o.Way == "pickup":
 		return T(ctx, "Collect it at %s, usually after %s.", counter, pickupTime(ctx, v.Outlet))
 	default:
@@ -153,7 +153,7 @@ func mailFoot(ctx context.Context, o models.Outlet) string {
 		foot += "\n" + T(ctx, "FSSAI licence %s", o.FSSAI)
 	}
 	if o.GSTIN != "" {
-		foot += "\nGSTIN " + o.GSTIN
+		foot += "\n" + T(ctx, "GSTIN %s", o.GSTIN)
 	}
 	return foot + "\n"
 }

@@ -99,7 +99,7 @@ func leftText(ctx context.Context, i models.Item) string {
 func openText(ctx context.Context, o models.Opening, now time.Time) string {
 	switch {
 	case o.Open:
-		return T(ctx, "Open till %s", ShortClock(o.Window.ClosesAt))
+		return T(ctx, "Open till %s", ShortClock(ctx, o.Window.ClosesAt))
 	case o.Reason == "paused":
 		return T(ctx, "Taking a short break")
 	case o.Next.OpensAt.IsZero():

@@ -16,7 +16,7 @@ func backAt(ctx context.Context, at *time.Time, now time.Time) string {
 	case at == nil || !at.After(now):
 		return ""
 	case sameDay(*at, now):
-		return T(ctx, "Back at %s", ShortClock(*at))
+		return T(ctx, "Back at %s", ShortClock(ctx, *at))
 	default:
 		return T(ctx, "Back %s", Upcoming(ctx, *at, now))
 	}
@@ -110,7 +110,7 @@ func OffText(ctx context.Context, e *models.ErrSoldOut) string {
 	case e.BackAt == nil:
 		return T(ctx, "%s is not served now.", e.Name)
 	default:
-		return T(ctx, "%s is not served now, it is again from %s, %s.", e.Name, Date(ctx, *e.BackAt), ShortClock(*e.BackAt))
+		return T(ctx, "%s is not served now, it is again from %s, %s.", e.Name, Date(ctx, *e.BackAt), ShortClock(ctx, *e.BackAt))
 	}
 }
 

@@ -98,7 +98,7 @@ func TestOffSaysWhenItIsBack(t *testing.T) {
 	back := now.Add(time.Hour)
 	for want, i := range map[string]models.Item{
 		"Sold out": {SoldOut: true},
-		"Not served now · Back at " + ShortClock(back): {SoldOut: true, NotServed: true, BackAt: &back},
+		"Not served now · Back at " + ShortClock(inEnglish, back): {SoldOut: true, NotServed: true, BackAt: &back},
 	} {
 		if got := soldOutText(inEnglish, DishView{Page: samplePage(""), Item: i}); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -110,9 +110,9 @@ func headlineOf(ctx context.Context, v OrderView) headline {
 	}
 	switch OrderState(v, now) {
 	case StateUnpaid:
-		return plain(T(ctx, "Waiting for your payment"), T(ctx, "We hold your order until %s.", Clock(o.HoldExpiresAt)))
+		return plain(T(ctx, "Waiting for your payment"), T(ctx, "We hold your order until %s.", Clock(ctx, o.HoldExpiresAt)))
 	case StateFailed:
-		return plain(T(ctx, "The payment did not go through"), T(ctx, "Your order is still here until %s.", Clock(o.HoldExpiresAt)))
+		return plain(T(ctx, "The payment did not go through"), T(ctx, "Your order is still here until %s.", Clock(ctx, o.HoldExpiresAt)))
 	case StateConfirming, StateSlow:
 		return plain(T(ctx, "Confirming your payment"), T(ctx, "Please do not pay again."))
 	case StateLapsed:
@@ -149,9 +149,9 @@ func window(ctx context.Context, v OrderView) string {
 		return T(ctx, "soon")
 	}
 	if v.Order.Way == "pickup" {
-		return Clock(v.Ticket.PromisedAt)
+		return Clock(ctx, v.Ticket.PromisedAt)
 	}
-	return ClockRange(v.Ticket.PromisedAt.Add(-windowMinutes*time.Minute), v.Ticket.PromisedAt)
+	return ClockRange(ctx, v.Ticket.PromisedAt.Add(-windowMinutes*time.Minute), v.Ticket.PromisedAt)
 }
 
 func kitchenText(ctx context.Context, v OrderView) string {

@@ -13,11 +13,11 @@ import (
 
 func unpaidText(ctx context.Context, v OrderView) []string {
 	return said(sentences(noneReached(ctx, v), T(ctx, "If you have just paid, wait a moment: this page changes by itself.")),
-		sentences(T(ctx, "Else pay when you are ready; we hold your order until %s.", Clock(v.Order.HoldExpiresAt)), unpaidEnd(ctx, v.Order)), returnedText(ctx, v))
+		sentences(T(ctx, "Else pay when you are ready; we hold your order until %s.", Clock(ctx, v.Order.HoldExpiresAt)), unpaidEnd(ctx, v.Order)), returnedText(ctx, v))
 }
 
 func failedText(ctx context.Context, v OrderView) []string {
-	return said(failure(v), sentences(noneReached(ctx, v), T(ctx, "Try again or use another method until %s.", Clock(v.Order.HoldExpiresAt)), unpaidEnd(ctx, v.Order)), reversalOf(ctx, v))
+	return said(failure(v), sentences(noneReached(ctx, v), T(ctx, "Try again or use another method until %s.", Clock(ctx, v.Order.HoldExpiresAt)), unpaidEnd(ctx, v.Order)), reversalOf(ctx, v))
 }
 
 // failure is the bank's reason, without the time that Razorpay's sentence may promise for money that was debited all the same: the page
@@ -42,7 +42,7 @@ func confirmingText(ctx context.Context, v OrderView, state string) string {
 		return T(ctx, "A payment is on its way to us. Please do not pay again.")
 	}
 	text := T(ctx, "A payment is on its way to us. We are asking Razorpay; this takes a few seconds. Please do not pay again.")
-	if by := endsBy(v.Order); by != "" {
+	if by := endsBy(ctx, v.Order); by != "" {
 		text += " " + T(ctx, "If it cannot be confirmed by about %s, the order ends and the money goes back to you.", by)
 	}
 	return text
@@ -102,16 +102,16 @@ func noneReached(ctx context.Context, v OrderView) string {
 }
 
 // endsBy is when an unpaid order is over at the latest, as people are told: paid, or ended. "" when it is not known.
-func endsBy(o models.Order) string {
+func endsBy(ctx context.Context, o models.Order) string {
 	if o.ResolveBy == nil {
 		return ""
 	}
-	return Clock(*o.ResolveBy)
+	return Clock(ctx, *o.ResolveBy)
 }
 
 // unpaidEnd says what happens to an order nobody pays, and by when.
 func unpaidEnd(ctx context.Context, o models.Order) string {
-	if by := endsBy(o); by != "" {
+	if by := endsBy(ctx, o); by != "" {
 		return T(ctx, "Then we ask Razorpay once more, and by about %s the order ends by itself; nothing is charged.", by)
 	}
 	return T(ctx, "Then the order ends by itself; nothing is charged.")
@@ -119,7 +119,7 @@ func unpaidEnd(ctx context.Context, o models.Order) string {
 
 // confirmEnd says by when a payment that is on its way is decided, and what happens to it if it arrives after that.
 func confirmEnd(ctx context.Context, v OrderView) string {
-	by := endsBy(v.Order)
+	by := endsBy(ctx, v.Order)
 	if by == "" || !v.Page.Now.Before(*v.Order.ResolveBy) {
 		return T(ctx, "Any minute now this page says that the order is paid, or that it has ended. If it ends and the payment still reaches us, we give all of it back at once.")
 	}

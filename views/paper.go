@@ -145,7 +145,7 @@ func taxLabel(name string, rate models.BasisPoints, t models.PaperTax, classes i
 }
 
 // stamp writes when a paper was issued.
-func stamp(t time.Time) string { return Date(inEnglish, t) + ", " + Clock(t) }
+func stamp(t time.Time) string { return Date(inEnglish, t) + ", " + Clock(inEnglish, t) }
 
 // paidBy says how the advance came.
 func paidBy(p models.Paper) string {
@@ -217,7 +217,7 @@ func markLetter(kind string) string {
 }
 
 func ticketHead(v TicketView) string {
-	return dotted(strings.ToUpper(v.Order.Way), Clock(v.Ticket.QueuedAt), "due "+When(inEnglish, v.Ticket.PromisedAt, v.PrintedAt))
+	return dotted(strings.ToUpper(v.Order.Way), Clock(inEnglish, v.Ticket.QueuedAt), "due "+When(inEnglish, v.Ticket.PromisedAt, v.PrintedAt))
 }
 
 func ticketFoot(v TicketView) string {

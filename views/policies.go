@@ -68,7 +68,8 @@ func policyParts(ctx context.Context, v PolicyView) []policyPart {
 			{T(ctx, "What we ask for"), []string{T(ctx, "Your name, mobile number and, for delivery, your address: without them we cannot bring your food. Your email is optional, and used for messages about your orders only. If you press “Use my location”, it is used for the delivery distance of that cart and nothing else.")}},
 			{T(ctx, "What we do not see"), []string{T(ctx, "Card numbers, UPI PINs and bank passwords go to Razorpay, never to us.")}},
 			{T(ctx, "Who gets it"), []string{T(ctx, "Razorpay gets the amount and the order's number to take your payment, and your mobile number to fill in its window. Nobody else gets anything. There is no advertising and no tracking on this site; the only cookies are your session, your cart and the choices you make.")}},
-			{T(ctx, "How long we keep it"), []string{T(ctx, "Orders and bills are kept as long as tax law asks. Messages from Razorpay lose everything about you after %s days and are deleted after %s. Sessions end by themselves.", strconv.Itoa(models.EventBodyDays), strconv.Itoa(models.EventDays))}},
+			{T(ctx, "How long we keep it"), []string{T(ctx, "Orders and bills are kept as long as tax law asks. Messages from Razorpay lose everything about you after %s days and are deleted after %s. Sessions end by themselves.", strconv.Itoa(models.EventBodyDays), strconv.Itoa(models.EventDays)),
+				T(ctx, "What you say in a complaint is deleted %s days after it is settled. A review stays on our page of reviews, without your name.", strconv.Itoa(models.CareDays))}},
 			{T(ctx, "Your rights"), []string{T(ctx, "Ask for a copy of what we hold about you, to have it corrected, or to have it erased, at %s. What tax law makes us keep stays, without your name.", contactOf(o))}},
 		}
 	case "terms":
@@ -82,7 +83,7 @@ func policyParts(ctx context.Context, v PolicyView) []policyPart {
 	}
 	return []policyPart{
 		{T(ctx, "Talk to us"), []string{o.Name + ", " + o.Address + " " + o.PIN, reachText(ctx, o)}},
-		{T(ctx, "Complaints"), []string{grievanceText(ctx, o), T(ctx, "We answer a complaint within 48 hours and settle it within one month.")}},
+		{T(ctx, "Complaints"), []string{grievanceText(ctx, o), T(ctx, "Each order's page has a form for complaints: you get a number at once and see what becomes of it."), T(ctx, "We answer a complaint within 48 hours and settle it within one month.")}},
 		{T(ctx, "Numbers"), []string{numbersText(ctx, o)}},
 	}
 }
@@ -177,7 +178,7 @@ func numbersText(ctx context.Context, o models.Outlet) string {
 		said = append(said, T(ctx, "FSSAI licence %s", o.FSSAI))
 	}
 	if o.GSTIN != "" {
-		said = append(said, "GSTIN "+o.GSTIN)
+		said = append(said, T(ctx, "GSTIN %s", o.GSTIN))
 	}
 	if o.LegalName != "" {
 		said = append(said, T(ctx, "Legal name %s", o.LegalName))

@@ -62,7 +62,7 @@ func shortageForCook(s models.Shortage) string {
 	pieces := strconv.Itoa(s.Qty) + "× "
 	switch {
 	case s.Answer == nil:
-		return "Out of " + pieces + ": asking the customer until " + Clock(s.AnswerBy)
+		return "Out of " + pieces + ": asking the customer until " + Clock(inEnglish, s.AnswerBy)
 	case *s.Answer == models.AnswerSwap:
 		taken, _ := s.Taken()
 		return "Instead: " + pieces + taken.Name

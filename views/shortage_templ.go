@@ -79,9 +79,9 @@ func shortages(v OrderView) templ.Component {
 				}
 				if s.Fallback == models.AnswerDrop {
 					var templ_7745c5c3_Var5 string
-					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "Please choose by %s. Without an answer we leave it out and give its price and tax back.", Clock(s.AnswerBy)))
+					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "Please choose by %s. Without an answer we leave it out and give its price and tax back.", Clock(ctx, s.AnswerBy)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/shortage.templ`, Line: 16, Col: 124}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/shortage.templ`, Line: 16, Col: 129}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
@@ -89,9 +89,9 @@ func shortages(v OrderView) templ.Component {
 					}
 				} else {
 					var templ_7745c5c3_Var6 string
-					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "Please choose by %s. Without an answer we cancel the order and give everything back.", Clock(s.AnswerBy)))
+					templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(T(ctx, "Please choose by %s. Without an answer we cancel the order and give everything back.", Clock(ctx, s.AnswerBy)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/shortage.templ`, Line: 18, Col: 121}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/shortage.templ`, Line: 18, Col: 126}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 					if templ_7745c5c3_Err != nil {

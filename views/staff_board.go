@@ -99,9 +99,9 @@ func ticketClass(t models.Ticket, u urgency, now time.Time) string {
 // kindText says how the order leaves the kitchen, for whom, and, while it is new, that it is paid.
 func kindText(t models.Ticket) string {
 	first, _, _ := strings.Cut(t.Order.Name, " ")
-	way := "Delivery by " + Clock(t.Fulfilment.PromisedAt)
+	way := "Delivery by " + Clock(inEnglish, t.Fulfilment.PromisedAt)
 	if t.Order.Way == "pickup" {
-		way = "Pickup at " + Clock(t.Fulfilment.PromisedAt)
+		way = "Pickup at " + Clock(inEnglish, t.Fulfilment.PromisedAt)
 	}
 	paid := ""
 	if t.Fulfilment.Status == models.TicketQueued {

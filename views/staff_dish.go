@@ -45,7 +45,7 @@ func specialText(e models.DishEdit, p models.SpecialPrice) string {
 	if p.OptionID != nil {
 		name = choiceName(e.Item, *p.OptionID) + " "
 	}
-	return name + ShortRupees(p.PricePaise) + ", " + Date(inEnglish, p.StartsAt) + " " + Clock(p.StartsAt) + " to " + Date(inEnglish, p.EndsAt) + " " + Clock(p.EndsAt)
+	return name + ShortRupees(p.PricePaise) + ", " + Date(inEnglish, p.StartsAt) + " " + Clock(inEnglish, p.StartsAt) + " to " + Date(inEnglish, p.EndsAt) + " " + Clock(inEnglish, p.EndsAt)
 }
 
 func choiceName(i models.Item, optionID int64) string {

@@ -53,6 +53,6 @@ func dishState(i models.Item, now time.Time) string {
 
 // closeMeans says what closing the running service does to money, before anybody presses.
 func closeMeans(o models.Opening) string {
-	return "Nothing more can be ordered in this service, which runs until " + ShortClock(o.Window.ClosesAt) +
+	return "Nothing more can be ordered in this service, which runs until " + ShortClock(inEnglish, o.Window.ClosesAt) +
 		". What is paid is cooked as usual; a payment that still arrives goes back by itself. This cannot be undone."
 }

@@ -126,7 +126,7 @@ func timelineNotes(e TimelineLine) string {
 		say("reason:", stateName(fact("reason")))
 	}
 	if due := e.Facts.Time("respond_by"); !due.IsZero() {
-		say("answer by", Date(inEnglish, due)+", "+Clock(due))
+		say("answer by", Date(inEnglish, due)+", "+Clock(inEnglish, due))
 	}
 	if done := e.Facts.Time("processed_at"); e.Kind == "event" && !done.IsZero() {
 		say("processed", Second(done))

@@ -68,11 +68,11 @@ func chosenTime(v CheckoutView) string {
 func soonestText(ctx context.Context, p models.PromisedTime, way string) string {
 	switch {
 	case p.From.Equal(p.StartsAt) && p.To.Equal(p.EndsAt): // the kitchen is full until then
-		return T(ctx, "As soon as possible, %s", ClockRange(p.From, p.To))
+		return T(ctx, "As soon as possible, %s", ClockRange(ctx, p.From, p.To))
 	case way == "pickup":
-		return T(ctx, "As soon as possible, about %s", Clock(p.To))
+		return T(ctx, "As soon as possible, about %s", Clock(ctx, p.To))
 	}
-	return T(ctx, "As soon as possible, about %s", ClockRange(p.From, p.To))
+	return T(ctx, "As soon as possible, about %s", ClockRange(ctx, p.From, p.To))
 }
 
 func timeGoneTitle(ctx context.Context, v CheckoutView) string {
@@ -113,7 +113,7 @@ func menuTimes(v MenuView) models.Times { return v.Menu.Times[wayOf(v.Menu.Outle
 
 // promisedText is the window of an order for later: "8:15 – 8:30 pm", on another day "Tomorrow, 5:45 – 6:00 pm".
 func promisedText(ctx context.Context, o models.Order, now time.Time) string {
-	text := ClockRange(*o.PromisedFrom, *o.PromisedTo)
+	text := ClockRange(ctx, *o.PromisedFrom, *o.PromisedTo)
 	if sameDay(*o.PromisedFrom, now) {
 		return text
 	}
@@ -123,7 +123,7 @@ func promisedText(ctx context.Context, o models.Order, now time.Time) string {
 // promisedInText is promisedText within a sentence: "tomorrow, 5:45 – 6:00 pm".
 func promisedInText(ctx context.Context, o models.Order, now time.Time) string {
 	if dayOf(*o.PromisedFrom).Sub(dayOf(now)) == 24*time.Hour {
-		return T(ctx, "tomorrow, %s", ClockRange(*o.PromisedFrom, *o.PromisedTo))
+		return T(ctx, "tomorrow, %s", ClockRange(ctx, *o.PromisedFrom, *o.PromisedTo))
 	}
 	return promisedText(ctx, o, now)
 }

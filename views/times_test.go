@@ -22,7 +22,7 @@ func TestTimeChoice(t *testing.T) {
 		"one that is gone gives way to the next": {func(v *CheckoutView) { v.Form.Time, v.Changed = unix(later[0].StartsAt.Add(-time.Minute)), "time" },
 			[]string{"That time has just been taken", "The next one is today at", "all you typed is kept"}, unix(later[0].StartsAt)},
 		"soonest is only when there is room": {func(v *CheckoutView) { v.Times.Soonest, v.Changed = &later[0], "time" },
-			[]string{"The kitchen has filled up meanwhile", "As soon as possible, " + ClockRange(later[0].From, later[0].To)}, ""},
+			[]string{"The kitchen has filled up meanwhile", "As soon as possible, " + ClockRange(inEnglish, later[0].From, later[0].To)}, ""},
 		"closed, for later":    {func(v *CheckoutView) { v.Opening, v.Times.Soonest = sampleClosed(), nil }, []string{"We are closed", "Order for later: the first time is today at"}, unix(later[0].StartsAt)},
 		"open and fully taken": {func(v *CheckoutView) { v.Times = models.Times{} }, []string{"We are fully booked for now", "Your cart keeps"}, ""},
 	} {
