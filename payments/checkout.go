@@ -254,11 +254,12 @@ func (c *Cashier) sameOrder(ctx context.Context, in Checkout, existing models.Or
 	}
 	updated := existing
 	updated.Name, updated.Phone, updated.Email, updated.Directions, updated.Note = in.Name, in.Phone, in.Email, in.Directions, in.Note
+	updated.BuyerGSTIN, updated.BuyerName = in.BuyerGSTIN, in.BuyerName
 	if in.Language != "" {
 		updated.Language = in.Language
 	}
 	if updated.Name != existing.Name || updated.Language != existing.Language || updated.Phone != existing.Phone || updated.Email != existing.Email ||
-		updated.Directions != existing.Directions || updated.Note != existing.Note {
+		updated.Directions != existing.Directions || updated.Note != existing.Note || updated.BuyerGSTIN != existing.BuyerGSTIN || updated.BuyerName != existing.BuyerName {
 		if err := c.store.UpdateContact(ctx, updated); err != nil {
 			return nil, err
 		}

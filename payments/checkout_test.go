@@ -164,6 +164,12 @@ func TestPlaceOrder(t *testing.T) {
 		if again.ID != first.ID || c.text(`SELECT phone FROM orders`) != "+919845099999" {
 			t.Error("the corrected number was lost")
 		}
+		in.BuyerGSTIN, in.BuyerName = "29ABCDE1234F1ZW", "Rao Traders"
+		_, err = c.cashier.PlaceOrder(t.Context(), in)
+		must(t, err)
+		if got := c.text(`SELECT buyer_gstin || ' ' || buyer_name FROM orders`); got != "29ABCDE1234F1ZW Rao Traders" {
+			t.Errorf("the business the invoice is for is %q", got)
+		}
 	})
 	t.Run("a closed kitchen, a place too far and a small order are refused before anything is written", func(t *testing.T) {
 		t.Parallel()
