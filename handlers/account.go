@@ -116,7 +116,7 @@ func (a *App) deleteAccount(c *fiber.Ctx) error {
 	err = a.store.DeleteAccount(ctx, *session.CustomerID)
 	if errors.Is(err, models.ErrStillOpen) {
 		a.note(c, err)
-		return a.askDelete(c, fiber.StatusConflict, views.T(ctx, "An order of yours, or money of one, is still under way. Nothing was deleted. Please come back when that is done."))
+		return a.askDelete(c, fiber.StatusConflict, views.T(ctx, "An order of yours, its money, or a complaint about it is still under way. Nothing was deleted. Please come back when that is done."))
 	}
 	if err != nil {
 		return err

@@ -294,6 +294,9 @@ func (s *Store) DeleteAccount(ctx context.Context, customerID int64) error {
 		if err := tx.exec(ctx, `DELETE FROM login_attempts WHERE subject = ?`, subject("code-mail", email)).Error; err != nil {
 			return fmt.Errorf("delete account %d: %w", customerID, err)
 		}
+		if err := tx.Audit(ctx, ActorCustomer, "delete_account", nil, fmt.Sprintf("customer %d", customerID)); err != nil {
+			return err
+		}
 		if _, err := tx.dropSessions(ctx, `customer_id = ?`, customerID); err != nil {
 			return err
 		}
