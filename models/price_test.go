@@ -79,47 +79,6 @@ func sumsOf(q Quote) sums {
 
 func TestPriceCart(t *testing.T) {
 	t.Parallel()
-	t.Run("golden_bills", func(t *testing.T) {
-		for name, c := range map[string]struct {
-			list PriceList
-			cart Cart
-			to   Destination
-			want sums
-		}{
-			// 2 × 349 + 329 + 3 × 69 = 698 + 329 + 207 = ₹1,234. Packing 5 + 6 × 2.50 = ₹20. At 3.2 km ₹39, free from ₹499.
-			// 2.5 % of 1,254 = 31.35, twice. 1,254 + 62.70 = 1,316.70, up 0.30.
-			"free_delivery": {kesar(), cartOf(line(1, 2, 12), line(2, 1), line(3, 3)), delivery(3200),
-				sums{123400, 2000, 0, 3135, 3135, 30, 131700}},
-			// 3 × 69 = 207. Packing 5 + 7.50 = 12.50. Up to 3 km ₹29. 2.5 % of 248.50 = 6.2125, half up 6.21, twice.
-			// 248.50 + 12.42 = 260.92, up 0.08.
-			"paid_delivery": {kesar(), cartOf(line(3, 3)), delivery(3000), sums{20700, 1250, 2900, 621, 621, 8, 26100}},
-			// ₹99 alone, packing free of charge: 2.5 % of 99.00 = 2.475: each half goes up to 2.48, which makes 4.96, not the 4.95 that
-			// 5 % would be. 99 + 4.96 = 103.96, up 0.04.
-			"halves_round_by_themselves": {unpacked(kesar()), cartOf(line(6, 1)), pickup, sums{9900, 0, 0, 248, 248, 4, 10400}},
-			// The same with tax in paise kept: no round-off.
-			"no_round_off": {exact(unpacked(kesar())), cartOf(line(6, 1)), pickup, sums{9900, 0, 0, 248, 248, 0, 10396}},
-			// A composition dealer charges no tax: 219 + 7.50 = 226.50, 50 paise go up.
-			"composition": {composition(kesar()), cartOf(line(1, 1, 11)), pickup, sums{21900, 750, 0, 0, 0, 50, 22700}},
-			// C041: 2 × (120 + 20 + 90) = 460, packing 10: 2.5 % of 470 = 11.75, twice. 493.50, 50 paise go up.
-			"options_count_per_piece": {kesar(), cartOf(line(5, 2, 51, 52)), pickup, sums{46000, 1000, 0, 1175, 1175, 50, 49400}},
-			// A variant's price replaces the dish's, addons are added: 4 × (200 + 15 + 25) = 960, packing 15: 2.5 % of 975 = 24.375, half
-			// up 24.38, twice. 975 + 48.76 = 1,023.76, up 0.24.
-			"thali": {kesar(), cartOf(line(4, 4, 42, 45, 47)), pickup, sums{96000, 1500, 0, 2438, 2438, 24, 102400}},
-			// Water is taxed by itself at 9 % + 9 %, packing at 6 % + 6 %, delivery not at all. Food 69: 2.5 % = 1.725, up 1.73. Water 3 × 20 = 60:
-			// 5.40. Packing 5 + 4 × 2.50 = 15: 0.90. Delivery 29. Each half 1.73 + 5.40 + 0.90 = 8.03.
-			// 69 + 60 + 15 + 29 + 16.06 = 189.06, down 0.06. The minimum of ₹149 is not asked here.
-			"four_tax_classes": {classes(kesar()), cartOf(line(3, 1), line(7, 3)), delivery(100), sums{12900, 1500, 2900, 803, 803, -6, 18900}},
-		} {
-			t.Run(name, func(t *testing.T) {
-				q, err := PriceCart(c.list, c.cart, c.to)
-				if err != nil || sumsOf(q) != c.want {
-					t.Errorf("bill %+v, %v\nwant %+v", sumsOf(q), err, c.want)
-				}
-				mustAddUp(t, c.list, q)
-			})
-		}
-	})
-
 	t.Run("sums_of_awkward_decimals_are_exact", func(t *testing.T) { // C040
 		for _, c := range []struct{ price, want Paise }{{15920, 15920}, {29, 29}, {115, 115}, {435, 435}, {1999, 1999}, {199010, 199010}, {29935, 29935}} {
 			for _, qty := range []int{1, 3, 7, 20} {
