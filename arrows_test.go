@@ -32,7 +32,7 @@ type room struct {
 var house = map[string]room{
 	// What ships.
 	"cmd/web": {
-		ours:    "handlers jobs payments models razorpay mail live migrations static",
+		ours:    "handlers jobs payments models razorpay mail push live migrations static",
 		outside: "github.com/prometheus/client_golang",
 		never: map[string]string{
 			"views": "main wires and decides nothing, so it has nothing to show",
@@ -53,7 +53,7 @@ var house = map[string]room{
 		},
 	},
 	"jobs": {
-		ours:    "views payments models mail",
+		ours:    "views payments models mail push",
 		outside: "github.com/riverqueue/river riverqueue.com/riverui github.com/a-h/templ",
 		never: map[string]string{
 			"handlers": "the clock has no request to answer",
@@ -113,6 +113,13 @@ var house = map[string]room{
 		outside: "github.com/wneessen/go-mail",
 		never:   map[string]string{"log/slog": "a log may not hold names or codes, and letters are full of both"},
 	},
+	"push": {
+		outside: "github.com/SherClockHolmes/webpush-go",
+		never: map[string]string{
+			"models":   "it sends what it is given to whom it is told, and knows no order",
+			"log/slog": "whoever reads an endpoint knows a browser",
+		},
+	},
 	"live": {
 		outside: "github.com/jackc/pgx/v5",
 		never:   map[string]string{"models": "it carries topics, never data"},
@@ -131,6 +138,9 @@ var house = map[string]room{
 	},
 
 	// What never ships.
+	"push/standin": {
+		never: map[string]string{"push": "an understudy that shared the sender's code would share its mistakes"},
+	},
 	"razorpay/standin": {
 		ours:  "razorpay",
 		never: map[string]string{"models": "an understudy that peeked at our rows would prove nothing"},
@@ -158,7 +168,7 @@ var house = map[string]room{
 
 // What tests may import besides, in every room and in one.
 const (
-	testsOurs    = "devdb razorpay razorpay/standin"
+	testsOurs    = "devdb razorpay razorpay/standin push push/standin"
 	testsOutside = "pgregory.net/rapid golang.org/x/net/html github.com/jackc/pgx/v5"
 )
 
@@ -168,7 +178,7 @@ var testsIn = map[string]room{
 }
 
 // neverShipped must not be reached from what ships, in no way: their whole point is to be wrong on demand, or to delete data.
-var neverShipped = []string{"devdb", "razorpay/standin", "cmd/dev", "cmd/dev/torture"}
+var neverShipped = []string{"devdb", "razorpay/standin", "push/standin", "cmd/dev", "cmd/dev/torture"}
 
 func TestArrows(t *testing.T) {
 	for _, wrong := range check(t, os.DirFS(".")) {

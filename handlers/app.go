@@ -29,6 +29,7 @@ type Config struct {
 	CheckoutURL    string   // Razorpay's checkout.js
 	HostedURL      string   // Razorpay's page for browsers without script: …/v1/checkout/embedded
 	CSPHosts       []string // origins of Razorpay that the pay page, and only it, may load, frame, ask and post to
+	PushKey        string   // the public key of web push; empty: notifications are not offered
 	TrustedProxies []string // addresses or prefixes whose X-Forwarded-For is believed; a name that is neither is ignored
 }
 

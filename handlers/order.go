@@ -148,7 +148,7 @@ func (a *App) findOrder(c *fiber.Ctx, token string) (models.Order, error) {
 // orderView reads everything the order's page shows.
 func (a *App) orderView(c *fiber.Ctx, order models.Order) (views.OrderView, error) {
 	ctx := c.UserContext()
-	view := views.OrderView{Order: order, Personal: true, SoldOut: soldOutDish(order)}
+	view := views.OrderView{Order: order, Personal: true, PushKey: a.cfg.PushKey, SoldOut: soldOutDish(order)}
 	outlet, err := a.store.FindOutlet(ctx, order.OutletID)
 	if err != nil {
 		return view, err

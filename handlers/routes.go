@@ -46,6 +46,8 @@ func (a *App) routes() []route {
 		{get, "/orders/:token/status", false, a.showOrderStatus},
 		{get, "/orders/:token/events", false, a.streamOrder},
 		{post, "/orders/:token/cancel", true, a.cancelOrder},
+		{post, "/orders/:token/push", true, a.subscribe},
+		{post, "/orders/:token/push/stop", true, a.unsubscribe},
 		{get, "/orders/:token/invoice", false, a.showInvoice},
 		{get, "/orders/:token/papers/:number", false, a.showPaper},
 		{post, "/orders/:token/shortages/:id", true, a.answerShortage},

@@ -35,6 +35,15 @@ func (a *App) showDishEdit(c *fiber.Ctx) error {
 }
 
 func (a *App) answerDishEdit(c *fiber.Ctx, status int, itemID int64, wrong string) error {
+	return a.answerDishWith(c, status, itemID, wrong, nil)
+}
+
+// answerDishMake shows a dish with its make-minutes as they were typed.
+func (a *App) answerDishMake(c *fiber.Ctx, status int, itemID int64, typed views.StaffForm) error {
+	return a.answerDishWith(c, status, itemID, "", &typed)
+}
+
+func (a *App) answerDishWith(c *fiber.Ctx, status int, itemID int64, wrong string, typed *views.StaffForm) error {
 	member := shiftOf(c).member
 	edit, err := a.store.FindDishEdit(c.UserContext(), itemID, member.ID)
 	if err != nil {
@@ -44,7 +53,16 @@ func (a *App) answerDishEdit(c *fiber.Ctx, status int, itemID int64, wrong strin
 	if err != nil {
 		return err
 	}
-	return a.render(c, status, views.StaffDishPage(views.StaffDishEditView{Page: page, Staff: member, Edit: edit, Error: wrong, Saved: c.Query("done") == "saved"}))
+	own, category, err := a.store.FindMakeMinutes(c.UserContext(), itemID)
+	if err != nil {
+		return err
+	}
+	minutes := views.StaffForm{Values: map[string]string{"minutes": optionalCount(own), "was": optionalCount(own)}}
+	if typed != nil {
+		minutes = *typed
+	}
+	return a.render(c, status, views.StaffDishPage(views.StaffDishEditView{Page: page, Staff: member, Edit: edit, Make: views.MakeView{Form: minutes, Category: category}, Error: wrong,
+		Saved: c.Query("done") == "saved" && typed == nil}))
 }
 
 // edit reads a dish's form and does what it asks. What cannot be is said above the forms, and nothing has changed.

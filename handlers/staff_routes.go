@@ -22,7 +22,7 @@ type staffRoute struct {
 // staffTable is every way in below /staff but signing in and out. What one outlet's staff ask about another's is 404, in each handler.
 func (a *App) staffTable() []staffRoute {
 	const get, post = fiber.MethodGet, fiber.MethodPost
-	return []staffRoute{
+	return append(a.settingsTable(), []staffRoute{
 		{get, "/staff", false, nil, a.showBoardPage},
 		{get, "/staff/board", false, nil, a.showBoardColumns},
 		{get, "/staff/events", false, nil, a.streamBoard},
@@ -73,7 +73,7 @@ func (a *App) staffTable() []staffRoute {
 		{get, "/staff/attention", false, nil, a.showAttention},
 		{post, "/staff/attention/:id/close", true, mayRefund, a.closeTask},
 		{post, "/staff/attention/:id/retry", true, mayRefund, a.retryTask},
-	}
+	}...)
 }
 
 // staffRoutes registers everything below /staff.

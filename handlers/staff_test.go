@@ -149,6 +149,7 @@ type basket struct {
 	slug                        string
 	name, note, lineNote, line1 string
 	directions                  string
+	coupon                      string
 }
 
 // place puts a pending order into the shop.
@@ -185,6 +186,10 @@ func (k *kitchen) try(b basket) (*models.Order, error) {
 	}
 	_, err = k.store.AddToCart(ctx, cart.ID, item.ID, choice, 2, b.lineNote)
 	must(k.t, err)
+	if b.coupon != "" {
+		_, err = k.store.SetExtras(ctx, cart.ID, b.coupon, 0)
+		must(k.t, err)
+	}
 	_, err = k.store.EnsureCheckoutKey(ctx, session.ID)
 	must(k.t, err)
 	session, err = k.store.FindSession(ctx, token)

@@ -14,16 +14,18 @@ import (
 )
 
 // purge takes away what is past its keeping time: people out of the bodies of events, then the events, sessions, login tries, the words of
-// complaints long settled, codes, and the carts of accounts that come no more. Money rows are never among it.
+// complaints long settled, codes, the carts of accounts that come no more, browsers that
+// were told of orders. Money rows are never among it.
 func purge(ctx context.Context, store *models.Store, cashier *payments.Cashier) (int, error) {
 	stripped, stripErr := cashier.StripEvents(ctx)
 	events, err := store.PurgeEvents(ctx)
 	sessions, sessionsErr := store.PurgeSessions(ctx)
 	tries, triesErr := store.PurgeLoginAttempts(ctx)
+	browsers, browsersErr := store.PurgeSubscriptions(ctx)
 	words, wordsErr := store.PurgeCare(ctx)
 	codes, codesErr := store.PurgeCodes(ctx)
 	carts, cartsErr := store.PurgeCarts(ctx)
-	return stripped + int(events+sessions+tries+words+codes+carts), errors.Join(stripErr, err, sessionsErr, triesErr, wordsErr, codesErr, cartsErr)
+	return stripped + int(events+sessions+tries+words+codes+carts+browsers), errors.Join(stripErr, err, sessionsErr, triesErr, wordsErr, codesErr, cartsErr, browsersErr)
 }
 
 // checkInvariants puts every broken promise before a person, once while it is open, and takes those off the list that are kept again.

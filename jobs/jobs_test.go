@@ -355,9 +355,9 @@ func TestEveryJobTwice(t *testing.T) {
 			jobs = append(jobs, river.InsertManyParams{Args: models.ProcessEventArgs{EventID: id + 1}})
 		}
 		jobs = append(jobs, river.InsertManyParams{Args: models.SendRefundArgs{RefundID: o.text(`SELECT id::text FROM refunds`)}},
-			river.InsertManyParams{Args: models.SendLetterArgs{LetterID: o.count(`SELECT min(id) FROM outbox`)}}, river.InsertManyParams{Args: models.SendLetterArgs{LetterID: o.count(`SELECT max(id) FROM outbox`)}})
+			river.InsertManyParams{Args: models.SendLetterArgs{LetterID: o.count(`SELECT min(id) FROM outbox`)}}, river.InsertManyParams{Args: models.SendLetterArgs{LetterID: o.count(`SELECT max(id) FROM outbox`)}}, river.InsertManyParams{Args: models.SendPushArgs{PushID: 1}}) // whose message is gone
 		for _, sweep := range []river.JobArgs{models.ReconcileArgs{}, models.ResolveClaimsArgs{}, models.SweepRefundsArgs{}, models.SweepEventsArgs{}, models.SweepLettersArgs{}, models.ReconcileAccountArgs{}, models.ReconcileWeekArgs{},
-			models.SettleShortagesArgs{}, models.PurgeArgs{}, models.CheckInvariantsArgs{}, models.ReconcileDisputesArgs{}, models.RefreshTasksArgs{}, models.WatchDeadlinesArgs{}, models.RecordSettlementsArgs{}, models.AskReviewsArgs{}} {
+			models.SettleShortagesArgs{}, models.PurgeArgs{}, models.CheckInvariantsArgs{}, models.ReconcileDisputesArgs{}, models.RefreshTasksArgs{}, models.WatchDeadlinesArgs{}, models.RecordSettlementsArgs{}, models.AskReviewsArgs{}, models.SweepPushesArgs{}} {
 			jobs = append(jobs, river.InsertManyParams{Args: sweep, InsertOpts: models.SweepOpts()})
 		}
 	}
@@ -372,7 +372,7 @@ func TestEveryJobTwice(t *testing.T) {
 	for query, want := range map[string]int64{
 		`SELECT count(*) FROM payments`: 2, `SELECT count(*) FROM fulfilments`: 2, `SELECT count(*) FROM ledger_txns WHERE kind = 'capture'`: 2, `SELECT count(*) FROM ledger_txns WHERE kind = 'refund_settled'`: 1,
 		`SELECT count(*) FROM outbox WHERE kind = 'confirmation'`: 2, `SELECT count(*) FROM outbox WHERE attempts = 1`: 4, `SELECT count(*) FROM refunds WHERE status = 'processed'`: 1,
-		`SELECT count(*) FROM webhook_events WHERE status = 'processed'`: events, `SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed'`: 18, `SELECT count(*) FROM river_job WHERE state <> 'completed'`: 0,
+		`SELECT count(*) FROM webhook_events WHERE status = 'processed'`: events, `SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed'`: 20, `SELECT count(*) FROM river_job WHERE state <> 'completed'`: 0,
 		`SELECT count(*) FROM (SELECT kind FROM river_job GROUP BY kind HAVING count(*) < 2) once`: 0, `SELECT count(*) FROM staff_tasks`: 0,
 	} {
 		if got := o.count(query); got != want {
@@ -666,12 +666,12 @@ func TestStaleSweepsAreDropped(t *testing.T) {
 func TestTimetable(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t, standin.Options{})
-	if n := len(timetable()); n != 15 {
+	if n := len(timetable()); n != 16 {
 		t.Errorf("%d sweeps", n)
 	}
 	o.work()
 	o.await("each has run", func() bool {
-		return o.count(`SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed' AND queue = 'sweeps'`) == 15
+		return o.count(`SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed' AND queue = 'sweeps'`) == 16
 	})
 	if n := o.count(`SELECT count(*) FROM river_job WHERE queue <> 'sweeps'`); n != 0 {
 		t.Errorf("%d sweeps in the queue of the jobs", n)

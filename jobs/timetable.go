@@ -18,6 +18,7 @@ func timetable() []*river.PeriodicJob {
 		every[models.ReconcileArgs](time.Minute),
 		every[models.SweepEventsArgs](time.Minute),
 		every[models.SweepLettersArgs](time.Minute),
+		every[models.SweepPushesArgs](time.Minute),
 		every[models.WatchDeadlinesArgs](time.Minute),
 		every[models.RefreshTasksArgs](time.Minute),
 		every[models.CheckInvariantsArgs](5 * time.Minute),

@@ -21,6 +21,7 @@ import (
 	"tiffin/mail"
 	"tiffin/models"
 	"tiffin/payments"
+	"tiffin/push"
 )
 
 // Limits of the queue. A job's calls have 8 s each, so one that runs for a minute hangs; a job whose process died is taken up again
@@ -39,10 +40,11 @@ type Workers struct {
 	alive  atomic.Bool
 }
 
-// Letters is what writing a letter needs beside the rows.
+// Letters is what writing to a customer, by mail or to a browser, needs beside the rows.
 type Letters struct {
 	Sender    *mail.Sender
 	PublicURL string // of the shop, without a slash at the end
+	Push      *push.Sender
 }
 
 // New wires the workers over the store's connections; nothing runs before Start.
@@ -58,6 +60,13 @@ func New(store *models.Store, cashier *payments.Cashier, letters Letters, log *s
 		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[models.SendLetterArgs]) error {
 			return sendLetter(ctx, store, letters, job.Args.LetterID)
 		})),
+		river.AddWorkerSafely(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[models.SendPushArgs]) error {
+			wait, err := sendPush(ctx, store, letters, job.Args.PushID)
+			if err == nil && wait > 0 {
+				return river.JobSnooze(wait)
+			}
+			return err
+		})),
 		addSweep[models.ReconcileArgs](workers, cashier.Reconcile),
 		addSweep[models.ResolveClaimsArgs](workers, cashier.ResolveClaims),
 		addSweep[models.SweepRefundsArgs](workers, cashier.SweepRefunds),
@@ -66,6 +75,7 @@ func New(store *models.Store, cashier *payments.Cashier, letters Letters, log *s
 		addSweep[models.ReconcileAccountArgs](workers, func(ctx context.Context) (int, error) { return cashier.ReconcileAccount(ctx, payments.AccountHours) }),
 		addSweep[models.ReconcileWeekArgs](workers, func(ctx context.Context) (int, error) { return cashier.ReconcileAccount(ctx, payments.AccountDays) }),
 		addSweep[models.SweepLettersArgs](workers, func(ctx context.Context) (int, error) { return sweepLetters(ctx, store, letters, log) }),
+		addSweep[models.SweepPushesArgs](workers, func(ctx context.Context) (int, error) { return sweepPushes(ctx, store, letters, log) }),
 		addSweep[models.WatchDeadlinesArgs](workers, store.WatchDeadlines),
 		addSweep[models.PurgeArgs](workers, func(ctx context.Context) (int, error) { return purge(ctx, store, cashier) }),
 		addSweep[models.ReconcileDisputesArgs](workers, cashier.ReconcileDisputes),

@@ -277,6 +277,8 @@ func (s *Store) DeleteAccount(ctx context.Context, customerID int64) error {
 			`UPDATE orders SET blanked_at = shop_now(), name = 'Deleted customer', phone = '', email = '', line1 = '', line2 = '', pin = '', directions = '', note = '' WHERE customer_id = ? AND blanked_at IS NULL`,
 			`UPDATE order_items SET note = '' WHERE note <> '' AND order_id ` + mine,
 			`UPDATE coupon_uses SET person = 'order:' || order_id WHERE person <> 'order:' || order_id AND order_id ` + mine,
+			`DELETE FROM push_subscriptions WHERE order_id ` + mine,
+			`DELETE FROM push_subscriptions WHERE order_id ` + mine,
 			`DELETE FROM customer_addresses WHERE customer_id = ?`,
 			`UPDATE customers SET deleted_at = shop_now(), name = '', phone = '', email = '' WHERE id = ?`,
 		} {

@@ -115,6 +115,11 @@ func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to stri
 		if err := tx.Audit(ctx, StaffActor(by.ID), "ticket_"+to, &orderID, "from "+from); err != nil {
 			return err
 		}
+		if step := pushesOfTicket[to]; step != "" {
+			if err := tx.ensurePushes(ctx, orderID, step, ""); err != nil {
+				return err
+			}
+		}
 		if err := tx.Notify(ctx, OrderTopic(orderID)); err != nil {
 			return err
 		}

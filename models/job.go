@@ -34,6 +34,13 @@ type SendLetterArgs struct {
 
 func (SendLetterArgs) Kind() string { return "send_letter" }
 
+// SendPushArgs asks for one message to one browser to be sent.
+type SendPushArgs struct {
+	PushID int64 `json:"push_id"`
+}
+
+func (SendPushArgs) Kind() string { return "send_push" }
+
 // Enqueue inserts a job on this transaction: a rolled-back order leaves no job. Inside InTx only.
 func (s *Store) Enqueue(ctx context.Context, args river.JobArgs) error {
 	tx, ok := s.db.Statement.ConnPool.(*sql.Tx)
@@ -75,6 +82,9 @@ type SweepEventsArgs struct{}
 // SweepLettersArgs sends letters whose job was lost.
 type SweepLettersArgs struct{}
 
+// SweepPushesArgs sends messages to browsers whose job was lost.
+type SweepPushesArgs struct{}
+
 // ReconcileAccountArgs compares the account's own list of the last hours.
 type ReconcileAccountArgs struct{}
 
@@ -111,6 +121,7 @@ func (ResolveClaimsArgs) Kind() string     { return "resolve_claims" }
 func (SweepRefundsArgs) Kind() string      { return "sweep_refunds" }
 func (SweepEventsArgs) Kind() string       { return "sweep_events" }
 func (SweepLettersArgs) Kind() string      { return "sweep_letters" }
+func (SweepPushesArgs) Kind() string       { return "sweep_pushes" }
 func (ReconcileAccountArgs) Kind() string  { return "reconcile_account" }
 func (ReconcileWeekArgs) Kind() string     { return "reconcile_week" }
 func (ReconcileDisputesArgs) Kind() string { return "reconcile_disputes" }

@@ -89,6 +89,11 @@ func (s *Store) MoveOrder(ctx context.Context, o *Order, to string, why Move) er
 	if err := s.exec(ctx, `UPDATE sessions SET checkout_key = NULL WHERE checkout_key = ?::uuid`, o.CheckoutKey).Error; err != nil {
 		return err
 	}
+	if to == OrderCancelled && why.By != ActorCustomer { // who cancels knows
+		if err := s.ensurePushes(ctx, o.ID, PushCancelled, ""); err != nil {
+			return err
+		}
+	}
 	if to == OrderPaid || to == OrderDue || from == OrderPaid || from == OrderDue {
 		if err := s.Notify(ctx, BoardTopic(o.OutletID)); err != nil {
 			return err

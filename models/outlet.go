@@ -352,15 +352,21 @@ const earthRadiusMetres = 6_371_009
 //
 // Errors: ErrNotFound for the outlet, ErrBadInput for what is no way, no PIN code or no place on Earth, or a pickup that is not offered.
 func (s *Store) FindDestination(ctx context.Context, outletID int64, way, pin string, latE6, lngE6 *int) (Destination, error) {
+	to, _, err := s.findDestination(ctx, outletID, way, pin, latE6, lngE6)
+	return to, err
+}
+
+// findDestination is FindDestination with the zone that the place is in; nil: none.
+func (s *Store) findDestination(ctx context.Context, outletID int64, way, pin string, latE6, lngE6 *int) (Destination, *Zone, error) {
 	to := Destination{Way: way, PIN: pin}
 	located := latE6 != nil && lngE6 != nil
 	switch {
 	case way != "delivery" && way != "pickup":
-		return to, fmt.Errorf("%w: way %q", ErrBadInput, way)
+		return to, nil, fmt.Errorf("%w: way %q", ErrBadInput, way)
 	case pin != "" && !pinPattern.MatchString(pin):
-		return to, fmt.Errorf("%w: PIN code", ErrBadInput)
+		return to, nil, fmt.Errorf("%w: PIN code", ErrBadInput)
 	case (latE6 == nil) != (lngE6 == nil), located && (abs(*latE6) > 90_000_000 || abs(*lngE6) > 180_000_000):
-		return to, fmt.Errorf("%w: coordinates", ErrBadInput)
+		return to, nil, fmt.Errorf("%w: coordinates", ErrBadInput)
 	}
 	var row struct {
 		Outlet       `gorm:"embedded"`
@@ -369,12 +375,12 @@ func (s *Store) FindDestination(ctx context.Context, outletID int64, way, pin st
 	}
 	if err := s.one(ctx, &row, `SELECT o.*, p.distance_metres AS listed_metres, EXISTS (SELECT 1 FROM delivery_zones z WHERE z.outlet_id = o.id AND z.active) AS has_zones FROM outlets o
 		LEFT JOIN delivery_pins p ON p.outlet_id = o.id AND p.pin = ? WHERE o.id = ?`, pin, outletID); err != nil {
-		return to, fmt.Errorf("outlet %d: %w", outletID, err)
+		return to, nil, fmt.Errorf("outlet %d: %w", outletID, err)
 	}
 	switch {
 	case way == "pickup":
 		if !row.OffersPickup {
-			return to, fmt.Errorf("%w: outlet %d offers no pickup", ErrBadInput, outletID)
+			return to, nil, fmt.Errorf("%w: outlet %d offers no pickup", ErrBadInput, outletID)
 		}
 		to.Served = true
 	case !row.OffersDelivery:
@@ -387,21 +393,22 @@ func (s *Store) FindDestination(ctx context.Context, outletID int64, way, pin st
 		to.Served = true // nothing says otherwise yet
 	}
 	if way == "pickup" || !row.OffersDelivery || !row.HasZones || pin == "" && !located {
-		return to, nil
+		return to, nil, nil
 	}
 	zones, err := s.listZones(ctx, outletID, pin)
 	if err != nil {
-		return to, fmt.Errorf("zones of outlet %d: %w", outletID, err)
+		return to, nil, fmt.Errorf("zones of outlet %d: %w", outletID, err)
 	}
 	at := place{metres: to.DistanceMetres, located: located}
 	if located {
 		at.latE6, at.lngE6 = *latE6, *lngE6
 	}
-	if zone := matchZone(zones, at); zone != nil {
+	zone := matchZone(zones, at)
+	if zone != nil {
 		band := zone.band()
 		to.Band, to.Served = &band, zone.Served
 	}
-	return to, nil
+	return to, zone, nil
 }
 
 // distanceMetres is the great-circle distance between two places given in degrees × 10⁶.

@@ -425,6 +425,9 @@ func (s *Store) RecordRefund(ctx context.Context, o Order, p Payment, seen SeenR
 		if err := s.EnsureLetter(ctx, LetterRefundProcessed, r.ID, o); err != nil {
 			return false, err
 		}
+		if err := s.ensurePushes(ctx, o.ID, PushRefundProcessed, r.ID); err != nil {
+			return false, err
+		}
 	case "failed":
 		if r.Status == "processed" { // it had been settled: the money is with the gateway again
 			if err := s.post(ctx, "refund_reversed", "refund", r.ID, entries{accountClearing: r.AmountPaise, accountPayable: -r.AmountPaise}); err != nil {

@@ -33,6 +33,7 @@ var bundles = map[string]struct{ vendored, own []string }{
 	"app.js":   {vendored: []string{"vendor/htmx.min.js", "vendor/sse.min.js"}, own: []string{"base.js", "app.js"}},
 	"staff.js": {vendored: []string{"vendor/htmx.min.js", "vendor/sse.min.js", "vendor/idiomorph-ext.min.js"}, own: []string{"base.js", "staff.js"}},
 	"print.js": {own: []string{"print.js"}},
+	"push.js":  {own: []string{"push.js"}},
 }
 
 // types are the content types by ending. A file with another ending is not served.

@@ -33,6 +33,10 @@ func TestBytesOnTheWire(t *testing.T) {
 			t.Errorf("%s: %d bytes with brotli, at most %d", name, len(br), most)
 		}
 	}
+	_, app, _, _ := open(t, "app.js")
+	if _, offer, _, _ := open(t, "push.js"); len(app)+len(offer) > 20<<10 { // an order's page has both
+		t.Errorf("app.js and push.js together: %d and %d bytes with brotli, at most %d", len(app), len(offer), 20<<10)
+	}
 	var own bytes.Buffer
 	w := brotli.NewWriterLevel(&own, brotli.BestCompression)
 	if _, err := w.Write(bundle(nil, bundles["app.js"].own)); err != nil {

@@ -14,3 +14,13 @@ self.addEventListener('fetch', e => {
     e.respondWith(Promise.resolve(e.preloadResponse).then(early => early || fetch(request)).catch(() => caches.match(WHAT[0])));
   }
 });
+// One notification an order: a later step takes the place of an earlier one, never the other way round, and the same one twice rings once.
+self.addEventListener('push', e => e.waitUntil((async () => {
+  const told = e.data.json(), [old] = await self.registration.getNotifications({ tag: told.tag }), was = old?.data.n || 0, d = was > told.n ? old.data : told;
+  return self.registration.showNotification(d.title, { body: d.body, lang: d.lang, tag: d.tag, icon: d.icon, data: d, renotify: was < d.n });
+})()));
+self.addEventListener('notificationclick', e => {
+  const { url } = e.notification.data;
+  e.notification.close();
+  e.waitUntil(self.clients.matchAll({ type: 'window' }).then(open => open.find(c => new URL(c.url).pathname === url)?.focus() || self.clients.openWindow(url)));
+});

@@ -47,6 +47,7 @@ func samplePages() map[string]templ.Component {
 	wrongRefund.Errors = map[string]string{"pieces": "That is more than is left.", "reason": "Please say why: the customer reads it, and it is kept."}
 
 	pages := map[string]templ.Component{
+		"order_push":            OrderPage(sampleOrderView(func(v *OrderView) { paidAnd(models.TicketQueued)(v); v.PushKey = "BNotAKeyButAsLongAsOne" })),
 		"outlets":               OutletsPage(OutletsView{Page: outlets, Outlets: []OutletCard{{sampleOutlet(), sampleOpening()}, {sampleOutlet(), sampleClosed()}}}),
 		"menu":                  MenuPage(sampleMenuView()),
 		"menu_closed":           MenuPage(closed),
@@ -85,6 +86,7 @@ func samplePages() map[string]templ.Component {
 		"error":                 ErrorPage(ErrorView{Page: samplePage("Not here"), Status: 404, Sentence: "We could not find that page.", RequestID: "7c1f"}),
 	}
 	maps.Copy(pages, accountPages())
+	maps.Copy(pages, sampleSettings("Tech park"))
 	for _, state := range []string{PayPreparing, PayReady, PayClosed, PayFailed, PayUnavailable} {
 		v := samplePayView(state)
 		v.Reason = "Your bank declined the payment."

@@ -12,6 +12,7 @@ type StaffDishEditView struct {
 	Page  Page
 	Staff models.Staff
 	Edit  models.DishEdit
+	Make  MakeView
 	Error string // why nothing was changed; empty: nothing went wrong
 	Saved bool
 }

@@ -216,6 +216,7 @@ type PayTheme struct {
 
 // OrderView is an order as its customer sees it. The state shown is OrderState's.
 type OrderView struct {
+	PushKey   string // of web push; empty: notifications are not offered
 	Page      Page
 	Order     models.Order // with Items
 	Ticket    *models.Fulfilment

@@ -60,7 +60,8 @@ func newChecker(t *testing.T) *checker {
 // pictured are the screens worth a picture; the others are only checked.
 var pictured = []string{"menu", "dish", "cart", "checkout", "pay", "pay-failed", "checkout-later", "order-later", "board-later", "order", "order-refund", "order-failed", "order-slow", "order-expired", "board", "staff-order",
 	"order-refund-part", "staff-refund", "staff-refund-review", "staff-timeline", "staff-attention", "staff-audit", "staff-outlet", "checkout-cash", "order-due", "order-shortage", "staff-shortage", "board-shortage", "hi-menu", "hi-checkout", "hi-order",
-	"complaint-new", "complaint", "review", "staff-ticket", "sign-in", "account"}
+	"complaint-new", "complaint", "review", "staff-ticket", "sign-in", "account",
+	"staff-coupons", "staff-coupon-wrong", "staff-zones", "staff-zone", "staff-times", "staff-categories", "order-push"}
 
 // look checks the page a tab shows now.
 func (c *checker) look(b *tab, name string) {

@@ -26,6 +26,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/serviceworker"
 	"github.com/chromedp/chromedp"
 )
 
@@ -97,6 +98,7 @@ type tab struct {
 	faults   []string
 	expected []*regexp.Regexp
 	requests []*seenRequest
+	workers  []*serviceworker.Registration
 }
 
 // seenRequest is one request a tab made.
@@ -183,6 +185,8 @@ func (b *tab) hear(event any) {
 			fault += " " + e.ExceptionDetails.Exception.Description
 		}
 		b.faults = append(b.faults, fault)
+	case *serviceworker.EventWorkerRegistrationUpdated:
+		b.workers = e.Registrations
 	case *network.EventRequestWillBeSent:
 		b.requests = append(b.requests, &seenRequest{id: e.RequestID, url: e.Request.URL, kind: e.Type})
 	case *network.EventRequestServedFromCache:
@@ -569,6 +573,7 @@ func (w *town) shop() (base string) {
 	}
 	cfg, err := readConfig(func(name string) string { return settings[name] })
 	must(w.t, err)
+	cfg.Push = w.push
 	said := &shopLog{}
 	p, err := start(context.WithoutCancel(w.t.Context()), cfg, options{log: slog.New(slog.NewJSONHandler(said, nil))})
 	if err != nil {

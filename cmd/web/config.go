@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tiffin/payments"
+	"tiffin/push"
 	"tiffin/razorpay"
 )
 
@@ -26,6 +27,7 @@ type Config struct {
 	CheckoutURL string   // RAZORPAY_CHECKOUT_URL, Razorpay's own if unset
 	Proxies     []string // TRUSTED_PROXIES, separated by commas: addresses or networks whose X-Forwarded-For names the visitor
 	Payments    payments.Settings
+	Push        push.Testing // of a test only: the environment cannot say it
 }
 
 // String shows the configuration without its secrets.
@@ -57,6 +59,7 @@ func readConfig(getenv func(string) string) (Config, error) {
 			RefundSpeed: get("RAZORPAY_REFUND_SPEED", "normal"), SweepPause: sweepPause,
 		},
 	}
+	c.Push = push.Testing{Loopback: asksLoopback}
 	c.Proxies = strings.FieldsFunc(get("TRUSTED_PROXIES", ""), func(r rune) bool { return r == ',' || r == ' ' })
 	var faults []error
 	fault := func(bad bool, format string, args ...any) {

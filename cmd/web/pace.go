@@ -2,4 +2,7 @@
 
 package main
 
-const pace = 1
+const (
+	pace         = 1
+	asksLoopback = false
+)

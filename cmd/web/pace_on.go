@@ -2,5 +2,10 @@
 
 package main
 
-// pace takes the politeness out of the sweeps of a crash test; its gateway is the stand-in.
-const pace = 1000
+const (
+	// pace takes the politeness out of the sweeps of a crash test; its gateway is the stand-in.
+	pace = 1000
+
+	// asksLoopback lets a crash test's push service be the stand-in too. No program that ships can be told to.
+	asksLoopback = true
+)

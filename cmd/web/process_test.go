@@ -20,6 +20,7 @@ import (
 
 	"tiffin/devdb"
 	"tiffin/models"
+	"tiffin/push"
 	"tiffin/razorpay/standin"
 )
 
@@ -58,6 +59,7 @@ type town struct {
 	env     []string
 	offset  time.Duration
 	outlet  models.Outlet
+	push    push.Testing // of shops in this process
 }
 
 func newTown(t testing.TB, options standin.Options) *town {

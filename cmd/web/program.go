@@ -21,6 +21,7 @@ import (
 	"tiffin/migrations"
 	"tiffin/models"
 	"tiffin/payments"
+	"tiffin/push"
 	"tiffin/razorpay"
 )
 
@@ -82,6 +83,12 @@ func start(ctx context.Context, cfg Config, opt options) (p *program, err error)
 		}
 	}
 
+	keys, err := p.store.EnsurePushKeys(ctx)
+	if err != nil {
+		return p, err
+	}
+	browsers := push.New(push.Keys(keys), contactAddress(cfg.PublicURL), cfg.Push)
+
 	gateway := razorpay.New(razorpay.Config{KeyID: cfg.Payments.KeyID, KeySecret: cfg.Payments.KeySecret, APIURL: cfg.APIURL})
 	cashier := payments.New(p.store, gateway, cfg.Payments, opt.log)
 	p.hub = live.New(p.store.Pool(), models.NotifyChannel)
@@ -91,7 +98,7 @@ func start(ctx context.Context, cfg Config, opt options) (p *program, err error)
 		defer close(p.hubDone)
 		p.hub.Run(hubCtx)
 	}()
-	if p.workers, err = jobs.New(p.store, cashier, jobs.Letters{Sender: sender, PublicURL: cfg.PublicURL}, opt.log); err != nil {
+	if p.workers, err = jobs.New(p.store, cashier, jobs.Letters{Sender: sender, PublicURL: cfg.PublicURL, Push: browsers}, opt.log); err != nil {
 		return p, err
 	}
 	if err = p.workers.Start(ctx); err != nil {
@@ -106,7 +113,7 @@ func start(ctx context.Context, cfg Config, opt options) (p *program, err error)
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	p.app = handlers.New(handlers.Config{
 		PublicURL: cfg.PublicURL, KeyID: cfg.Payments.KeyID, TestMode: cfg.Payments.Mode() == "test",
-		CheckoutURL: cfg.CheckoutURL, HostedURL: cfg.APIURL + "/v1/checkout/embedded", CSPHosts: cfg.checkoutHosts(), TrustedProxies: cfg.Proxies,
+		CheckoutURL: cfg.CheckoutURL, HostedURL: cfg.APIURL + "/v1/checkout/embedded", CSPHosts: cfg.checkoutHosts(), TrustedProxies: cfg.Proxies, PushKey: keys.Public,
 	}, handlers.Deps{
 		Store: p.store, Cashier: cashier, Hub: p.hub, Log: opt.log, Now: time.Now, Jobs: jobPages, Registry: registry, Ready: p.ready, WorkersAlive: p.workers.Alive,
 	})
@@ -176,6 +183,14 @@ func (p *program) Close(ctx context.Context) error {
 		errs = append(errs, p.store.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// contactAddress is what push services are told of the shop: its own page where that is https, else the address its letters come from.
+func contactAddress(publicURL string) string {
+	if u, err := url.Parse(publicURL); err == nil && u.Scheme == "https" {
+		return publicURL
+	}
+	return "orders@localhost"
 }
 
 // senderAddress is whom letters come from: the shop at its own host.
