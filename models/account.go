@@ -278,6 +278,7 @@ func (s *Store) DeleteAccount(ctx context.Context, customerID int64) error {
 			`UPDATE order_items SET note = '' WHERE note <> '' AND order_id ` + mine,
 			`UPDATE coupon_uses SET person = 'order:' || order_id WHERE person <> 'order:' || order_id AND order_id ` + mine,
 			`DELETE FROM push_subscriptions WHERE order_id ` + mine,
+			`DELETE FROM push_subscriptions WHERE order_id ` + mine,
 			`DELETE FROM customer_addresses WHERE customer_id = ?`,
 			`UPDATE customers SET deleted_at = shop_now(), name = '', phone = '', email = '' WHERE id = ?`,
 		} {

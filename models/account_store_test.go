@@ -743,6 +743,7 @@ func TestDeleteAccount(t *testing.T) {
 	const money = `SELECT concat((SELECT (to_jsonb(o) - '{name,phone,email,line1,line2,pin,directions,note,blanked_at}'::text[])::text FROM orders o), (SELECT string_agg(p::text, ' ') FROM payments p),
 		(SELECT string_agg(e::text, ' ' ORDER BY e::text) FROM ledger_entries e), (SELECT string_agg(q::text, ' ' ORDER BY id) FROM papers q), (SELECT string_agg((to_jsonb(i) - 'note')::text, ' ') FROM order_items i))`
 	before := mustRead[string](t, s, money)
+	mustExec(t, s, `INSERT INTO push_subscriptions (order_id, endpoint, p256dh, auth) SELECT id, 'https://push.example/asha', repeat('B', 87), repeat('A', 22) FROM orders`)
 	must(t, s.DeleteAccount(ctx, *in.CustomerID))
 	if after := mustRead[string](t, s, money); after != before {
 		t.Errorf("money was\n%s\nis\n%s", before, after)
@@ -753,6 +754,9 @@ func TestDeleteAccount(t *testing.T) {
 		if strings.Contains(rows, personal) {
 			t.Errorf("%s is still in %s", personal, rows)
 		}
+	}
+	if n := mustRead[int](t, s, `SELECT count(*) FROM push_subscriptions`); n != 0 {
+		t.Error("a browser is still told of the order")
 	}
 	if _, err := s.FindSession(ctx, token); !errors.Is(err, ErrSignedOut) {
 		t.Errorf("the session: %v", err)
