@@ -48,13 +48,18 @@ func (s *shop) grow(orders int) {
 // copied says how a column of the n-th copy differs from its original's, by the column's name. Ids of rows are numbers below 1000.
 func copied(table, column, kind string) string {
 	switch column {
-	case "id", "order_id", "payment_id", "paid_payment_id", "txn_id", "order_ref", "cart_id":
+	case "id", "order_id", "payment_id", "paid_payment_id", "txn_id", "order_ref", "cart_id", "against", "refund_id":
 		if kind == "uuid" {
 			return fmt.Sprintf("md5(%s::text || n)::uuid", column)
 		}
 		return column + " + n * 1000"
 	case "number":
+		if kind == "text" { // a complaint's
+			return "(number::bigint + n)::text"
+		}
 		return "number + n * 1000"
+	case "serial": // papers have no gaps
+		return "serial + n * (SELECT last FROM paper_counters c WHERE (c.outlet_id, c.kind, c.fy) = (papers.outlet_id, papers.kind, papers.fy))"
 	case "token", "checkout_key":
 		return fmt.Sprintf("md5(%s::text || n)::%s", column, kind)
 	case "public_id":
@@ -76,7 +81,7 @@ func (s *shop) copyRows(times int) {
 	s.t.Helper()
 	ctx := s.t.Context()
 	rows, err := s.store.SQL().QueryContext(ctx, `SELECT table_name, string_agg(column_name || ' ' || udt_name, ',' ORDER BY ordinal_position) FROM information_schema.columns c
-		WHERE table_schema = 'public' AND is_generated = 'NEVER' AND (table_name IN ('orders', 'ledger_txns', 'ledger_entries', 'webhook_events') OR EXISTS (SELECT 1 FROM information_schema.columns o
+		WHERE table_schema = 'public' AND is_generated = 'NEVER' AND (table_name IN ('orders', 'ledger_txns', 'ledger_entries', 'webhook_events', 'refund_shares', 'refund_share_taxes') OR EXISTS (SELECT 1 FROM information_schema.columns o
 			JOIN information_schema.tables t USING (table_schema, table_name) WHERE o.table_schema = 'public' AND o.table_name = c.table_name AND o.column_name = 'order_id' AND t.table_type = 'BASE TABLE'))
 		GROUP BY table_name`)
 	must(s.t, err)
@@ -100,7 +105,7 @@ func (s *shop) copyRows(times int) {
 	tx, err := s.store.SQL().BeginTx(ctx, nil)
 	must(s.t, err)
 	defer func() { _ = tx.Rollback() }()
-	for _, text := range slices.Concat([]string{`SET LOCAL session_replication_role = replica`, `SET LOCAL statement_timeout = '10min'`}, copies, counters, []string{`UPDATE order_times t SET orders = h.orders, items = h.items, make_minutes = h.make_minutes
+	for _, text := range slices.Concat([]string{`SET LOCAL session_replication_role = replica`, `SET LOCAL statement_timeout = '10min'`}, copies, counters, []string{`UPDATE paper_counters c SET last = (SELECT max(serial) FROM papers p WHERE (p.outlet_id, p.kind, p.fy) = (c.outlet_id, c.kind, c.fy))`, `UPDATE order_times t SET orders = h.orders, items = h.items, make_minutes = h.make_minutes
 		FROM (SELECT outlet_id, starts_at, count(*) AS orders, sum(items) AS items, sum(make_minutes) AS make_minutes FROM order_time_holds WHERE state <> 'released' GROUP BY 1, 2) h
 		WHERE t.outlet_id = h.outlet_id AND t.starts_at = h.starts_at`}) {
 		_, err := tx.ExecContext(ctx, text)
