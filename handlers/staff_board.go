@@ -60,7 +60,7 @@ func (a *App) board(c *fiber.Ctx, notice string, undo *views.Undo) (view views.B
 // maxAttention is how many tasks stand above the board before the rest is only counted: below them somebody has to cook.
 const maxAttention = 5
 
-// attention is what must catch an eye: tickets that were cancelled a moment ago, since whoever cooks them has to stop, and the list of
+// attention is what must catch an eye: tickets that were cancelled a moment ago, since whoever cooks them has to stop, cash that is on its way back, and the list of
 // what the shop cannot settle by itself.
 func (a *App) attention(c *fiber.Ctx, tickets []models.Ticket) (list []views.Attention, err error) {
 	who := a.actors(c.UserContext())
@@ -68,6 +68,12 @@ func (a *App) attention(c *fiber.Ctx, tickets []models.Ticket) (list []views.Att
 		if t.Fulfilment.Status == models.TicketCancelled && t.Fulfilment.CancelledAt != nil {
 			list = append(list, views.Attention{OrderID: t.Order.ID, OpenedAt: *t.Fulfilment.CancelledAt,
 				Text: fmt.Sprintf("Order %d was cancelled by %s: do not cook it", t.Order.Number, who.name(value(t.Order.CancelledBy)))})
+		}
+	}
+	for _, t := range tickets {
+		if t.Order.Status == models.OrderDue && t.Fulfilment.Status == models.TicketHandedOver && t.Fulfilment.HandedOverAt != nil {
+			list = append(list, views.Attention{OrderID: t.Order.ID, OpenedAt: *t.Fulfilment.HandedOverAt,
+				Text: fmt.Sprintf("Order %d went out unpaid: %s in cash comes back for it", t.Order.Number, views.Rupees(t.Order.AmountPaise))})
 		}
 	}
 	tasks, err := a.tasksFor(c, shiftOf(c).member)

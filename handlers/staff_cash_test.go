@@ -82,5 +82,17 @@ func TestCashAtTheDoor(t *testing.T) {
 	owner.post(path + "/refunds/" + refund + "/given").is(303)
 	owner.post(path + "/refunds/" + refund + "/given").is(409)
 	b.get("/orders/"+token).is(200).shows("refund", "given back in cash")
+
+	third := s.visitor()
+	third.put("samosa", 2)
+	out := s.order(third.placeCash())
+	for _, step := range [][2]string{{"queued", "accepted"}, {"accepted", "preparing"}, {"preparing", "ready"}, {"ready", "handed_over"}} {
+		cook.post(fmt.Sprintf("/staff/orders/%d/move", out.ID), "from", step[0], "to", step[1]).is(303)
+	}
+	cook.get("/staff").is(200).says("attention", fmt.Sprintf("Order %d went out unpaid", out.Number))
+	cook.post(fmt.Sprintf("/staff/orders/%d/cash", out.ID), "amount", fmt.Sprint(int64(out.AmountPaise))).is(303)
+	if strings.Contains(cook.get("/staff").is(200).body, "went out unpaid") {
+		t.Error("its cash was taken and it is still on the board")
+	}
 	s.books()
 }
