@@ -71,6 +71,13 @@ func write(ctx context.Context, store *models.Store, letters Letters, letter mod
 	switch letter.Kind {
 	case models.LetterConfirmation:
 		text, err = views.ConfirmationMail(ctx, view)
+	case models.LetterCancelled:
+		text, err = views.CancelledMail(ctx, view)
+	case models.LetterAccepted, models.LetterReady, models.LetterOnItsWay:
+		if order.Status == models.OrderCancelled {
+			return mail.Message{}, errNothingToSay
+		}
+		text, err = views.StepMail(ctx, view, letter.Kind)
 	case models.LetterRefundRequested, models.LetterRefundProcessed:
 		var refund models.Refund
 		if refund, err = store.FindRefund(ctx, letter.Ref); err != nil {

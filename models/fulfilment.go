@@ -115,6 +115,9 @@ func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to stri
 		if err := tx.Audit(ctx, StaffActor(by.ID), "ticket_"+to, &orderID, "from "+from); err != nil {
 			return err
 		}
+		if err := tx.ensureStepLetter(ctx, orderID, to); err != nil {
+			return err
+		}
 		if step := pushesOfTicket[to]; step != "" {
 			if err := tx.ensurePushes(ctx, orderID, step, ""); err != nil {
 				return err
@@ -129,6 +132,27 @@ func (s *Store) MoveFulfilment(ctx context.Context, orderID int64, from, to stri
 		return tx.issuePaper(ctx, orderID, "handed_over", nil)
 	})
 	return f, err
+}
+
+// ensureStepLetter writes the letter of a ticket's step that its customer wants to hear of, once however often it is taken back and again:
+// accepted, ready to be collected, on its way. Inside InTx only.
+func (s *Store) ensureStepLetter(ctx context.Context, orderID int64, to string) error {
+	if to != TicketAccepted && to != TicketReady && to != TicketHandedOver {
+		return nil
+	}
+	var o Order
+	if err := s.one(ctx, &o, `SELECT * FROM orders WHERE id = ?`, orderID); err != nil {
+		return err
+	}
+	switch {
+	case to == TicketAccepted:
+		return s.EnsureLetter(ctx, LetterAccepted, o.PublicID, o)
+	case to == TicketReady && o.Way == "pickup":
+		return s.EnsureLetter(ctx, LetterReady, o.PublicID, o)
+	case to == TicketHandedOver && o.Way == "delivery":
+		return s.EnsureLetter(ctx, LetterOnItsWay, o.PublicID, o)
+	}
+	return nil
 }
 
 // MaxLateMinutes is how late an order may be said to be; beyond it a person calls.

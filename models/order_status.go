@@ -94,6 +94,12 @@ func (s *Store) MoveOrder(ctx context.Context, o *Order, to string, why Move) er
 			return err
 		}
 	}
+	// Of money that goes back its refund's letter tells, of an order that another took the place of nobody needs to.
+	if to == OrderCancelled && o.PaidPaymentID == nil && why.By != ActorCustomer && (from != OrderPending || why.By != ActorShop) {
+		if err := s.EnsureLetter(ctx, LetterCancelled, o.PublicID, *o); err != nil {
+			return err
+		}
+	}
 	if to == OrderPaid || to == OrderDue || from == OrderPaid || from == OrderDue {
 		if err := s.Notify(ctx, BoardTopic(o.OutletID)); err != nil {
 			return err

@@ -12,7 +12,11 @@ const (
 	LetterConfirmation    = "confirmation"     // ref: the order's public id
 	LetterRefundRequested = "refund_requested" // ref: the refund's id
 	LetterRefundProcessed = "refund_processed"
-	LetterShortage        = "shortage" // ref: the shortage's id
+	LetterAccepted        = "accepted"   // ref of this and the next three: the order's public id
+	LetterReady           = "ready"      // to be collected
+	LetterOnItsWay        = "on_its_way" // delivered
+	LetterCancelled       = "cancelled"  // where no money goes back: of that its refund's letter tells
+	LetterShortage        = "shortage"   // ref: the shortage's id
 
 	LetterComplaintReceived = "complaint_received" // ref: the complaint's id
 	LetterComplaintAnswered = "complaint_answered" // ref: the message's id

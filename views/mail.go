@@ -36,6 +36,30 @@ func RefundMail(ctx context.Context, v MailView) (Letter, error) {
 	return letter(ctx, subject, v, refundLetter(ctx, v), false)
 }
 
+// StepMail says how far the kitchen is: step is models.LetterAccepted, LetterReady or LetterOnItsWay.
+func StepMail(ctx context.Context, v MailView, step string) (Letter, error) {
+	number := strconv.Itoa(v.Order.Number)
+	subject, said := "", ""
+	switch step {
+	case models.LetterAccepted:
+		subject, said = T(ctx, "The kitchen has accepted order %s", number), T(ctx, "The kitchen has your order and cooks it in time.")
+	case models.LetterReady:
+		subject, said = T(ctx, "Order %s is ready to collect", number), T(ctx, "Your food is ready. Come and collect it.")
+	case models.LetterOnItsWay:
+		subject, said = T(ctx, "Order %s is on its way", number), T(ctx, "Your food has left the kitchen. Enjoy your meal.")
+	default:
+		return Letter{}, fmt.Errorf("views: no letter for step %q of order %d", step, v.Order.Number)
+	}
+	paragraphs := []string{said}
+	if step != models.LetterOnItsWay {
+		paragraphs = append(paragraphs, placedWhen(ctx, v))
+	}
+	if v.Order.Status == models.OrderDue {
+		paragraphs = append(paragraphs, T(ctx, "Please have %s ready in cash; nothing has been charged.", Rupees(v.Order.AmountPaise)))
+	}
+	return letter(ctx, subject, v, paragraphs, false)
+}
+
 // CancelledMail says that an order was cancelled, and what becomes of the money.
 func CancelledMail(ctx context.Context, v MailView) (Letter, error) {
 	return letter(ctx, T(ctx, "Order %s was cancelled", strconv.Itoa(v.Order.Number)), v, cancelledText(ctx, v), false)
@@ -96,6 +120,9 @@ func placedWhen(ctx context.Context, v MailView) string {
 
 func cancelledText(ctx context.Context, v MailView) []string {
 	said := []string{cancelText(ctx, OrderView{Order: v.Order})}
+	if v.Order.Pays == "cash" {
+		return append(said, T(ctx, "Nothing was charged for it."))
+	}
 	if v.Order.PaidPaymentID != nil {
 		return append(said, T(ctx, "All of your %s goes back to the account you paid from. Banks show it in %s. You need not do anything.", Rupees(v.Order.AmountPaise), refundDays(ctx, "")))
 	}

@@ -94,3 +94,31 @@ func TestCancelledMail(t *testing.T) {
 		t.Errorf("paid: %v %q", err, l.Text)
 	}
 }
+
+// Letters of an order's steps say what is true of that step, and of cash what there is to pay.
+func TestStepMail(t *testing.T) {
+	v := MailView{Outlet: samplePage("").Outlet, Order: sampleOrder(), OrderURL: "https://shop.example/orders/x"}
+	for step, want := range map[string]string{models.LetterAccepted: "accepted order 1047", models.LetterReady: "ready to collect", models.LetterOnItsWay: "is on its way"} {
+		letter, err := StepMail(inEnglish, v, step)
+		if err != nil || !strings.Contains(letter.Subject, want) || !strings.Contains(letter.Text, v.OrderURL) || strings.Contains(letter.Text, "in cash") {
+			t.Errorf("%s: %q, %v\n%s", step, letter.Subject, err, letter.Text)
+		}
+	}
+	v.Order.Status, v.Order.Pays = models.OrderDue, "cash"
+	if letter, err := StepMail(inEnglish, v, models.LetterReady); err != nil || !strings.Contains(letter.Text, Rupees(v.Order.AmountPaise)+" ready in cash") {
+		t.Errorf("what is due: %v\n%s", err, letter.Text)
+	}
+	if _, err := StepMail(inEnglish, v, "dreaming"); err == nil {
+		t.Error("a letter about no step")
+	}
+	v.Order.Status = models.OrderCancelled
+	by, why := "staff:1", "dish_out"
+	v.Order.CancelledBy, v.Order.CancelReason = &by, &why
+	if letter, err := CancelledMail(inEnglish, v); err != nil || !strings.Contains(letter.Text, "Nothing was charged") || strings.Contains(letter.Text, "goes back to the account") {
+		t.Errorf("cancelled cash: %v\n%s", err, letter.Text)
+	}
+	v.Refund = &models.Refund{Provider: "cash", AmountPaise: 12300, Status: "requested"}
+	if letter, err := RefundMail(inEnglish, v); err != nil || !strings.Contains(letter.Text, "collect in cash") || strings.Contains(letter.Text, "account you paid from") {
+		t.Errorf("cash back: %v\n%s", err, letter.Text)
+	}
+}

@@ -131,6 +131,9 @@ func refundPart(ctx context.Context, v OrderView, r models.Refund) string {
 // refundLetter is what a letter says of a refund: how much of what, why, where it stands since when, and what to ask the bank with.
 func refundLetter(ctx context.Context, v MailView) []string {
 	r := *v.Refund
+	if r.Provider == "cash" {
+		return cashRefundLetter(ctx, v)
+	}
 	number, amount, paid, names := strconv.Itoa(v.Order.Number), Rupees(r.AmountPaise), Rupees(v.Order.AmountPaise), refundNames(ctx, r)
 	if r.Status == "processed" {
 		said := T(ctx, "%s of order %s was refunded to the account you paid from.", amount, number)
