@@ -240,7 +240,7 @@ func TestDishesThatCannotBeHad(t *testing.T) {
 	b := s.visitor()
 	b.put("dal-makhani", 1)
 	s.exec(`UPDATE items SET available = false WHERE slug = 'naan'`)
-	s.exec(`UPDATE items SET archived_at = now() WHERE slug = 'papad'`)
+	s.exec(`UPDATE items SET archived_at = shop_now() WHERE slug = 'papad'`)
 	s.exec(`UPDATE items SET daily_limit = 3 WHERE slug = 'kulfi'`)
 	for name, c := range map[string]struct{ id, qty, reason string }{
 		"switched off": {s.anyID(`naan`), "1", "Butter Naan is sold out"},

@@ -193,8 +193,8 @@ func TestBillChangedSinceShown(t *testing.T) {
 	form := b.review()
 	for name, change := range map[string]string{
 		"price":    `UPDATE items SET price_paise = 29900 WHERE slug = 'dal-makhani'`,
-		"tax":      `INSERT INTO tax_rates (tax_class, starts_at, cgst_bp, sgst_bp) VALUES ('restaurant', now() - interval '1 second', 900, 900)`,
-		"delivery": `INSERT INTO delivery_bands (outlet_id, starts_at, up_to_metres, fee_paise, minimum_paise) SELECT id, now(), 9000, 9900, 0 FROM outlets`,
+		"tax":      `INSERT INTO tax_rates (tax_class, starts_at, cgst_bp, sgst_bp) VALUES ('restaurant', shop_now() - interval '1 second', 900, 900)`,
+		"delivery": `INSERT INTO delivery_bands (outlet_id, starts_at, up_to_metres, fee_paise, minimum_paise) SELECT id, shop_now(), 9000, 9900, 0 FROM outlets`,
 	} {
 		s.exec(change)
 		page := b.send(ask{path: "/checkout", form: form}).is(409)
@@ -318,7 +318,7 @@ func TestPlacingWhatCannotBeHad(t *testing.T) {
 	form := b.review()
 	for change, undo := range map[string]string{
 		`UPDATE items SET available = false WHERE slug = 'kulfi'`:   `UPDATE items SET available = true WHERE slug = 'kulfi'`,
-		`UPDATE items SET archived_at = now() WHERE slug = 'kulfi'`: `UPDATE items SET archived_at = NULL WHERE slug = 'kulfi'`,
+		`UPDATE items SET archived_at = shop_now() WHERE slug = 'kulfi'`: `UPDATE items SET archived_at = NULL WHERE slug = 'kulfi'`,
 	} {
 		s.exec(change)
 		page := b.send(ask{path: "/checkout", form: form}).is(409)

@@ -96,7 +96,7 @@ func TestCancelOrder(t *testing.T) {
 	late := b.paid()
 	page = b.get("/orders/" + late).is(200)
 	form = page.fields(page.one("cancel-form"))
-	s.exec(`UPDATE fulfilments SET status = 'accepted', accepted_at = now() WHERE order_id = $1`, s.order(late).ID)
+	s.exec(`UPDATE fulfilments SET status = 'accepted', accepted_at = shop_now() WHERE order_id = $1`, s.order(late).ID)
 	refused := b.send(ask{path: "/orders/" + late + "/cancel", form: form}).is(409)
 	if !strings.Contains(refused.body, "can no longer be cancelled") {
 		t.Errorf("too late is not said\n%s", shorten(refused.body))

@@ -636,8 +636,8 @@ func TestOrdersMoveFromGuestToAccountOnly(t *testing.T) {
 		"to another guest":        fmt.Sprintf(`UPDATE orders SET customer_id = %d`, *guest.CustomerID),
 		"with another amount":     fmt.Sprintf(`UPDATE orders SET customer_id = %d, tip_paise = 100, amount_paise = amount_paise + 100`, *mine.CustomerID),
 		"with another telephone":  fmt.Sprintf(`UPDATE orders SET customer_id = %d, phone = '+919845012346'`, *mine.CustomerID),
-		"blanked with money open": `UPDATE orders SET blanked_at = now(), name = 'Deleted customer', phone = '', email = '', amount_paise = 1`,
-		"blanked in part":         `UPDATE orders SET blanked_at = now(), name = 'Deleted customer', phone = ''`,
+		"blanked with money open": `UPDATE orders SET blanked_at = shop_now(), name = 'Deleted customer', phone = '', email = '', amount_paise = 1`,
+		"blanked in part":         `UPDATE orders SET blanked_at = shop_now(), name = 'Deleted customer', phone = ''`,
 		"a note without blanking": `UPDATE order_items SET note = ''`,
 	} {
 		if err := s.exec(t.Context(), sql).Error; !isCheck(err) {

@@ -291,8 +291,8 @@ func TestCareIsGuarded(t *testing.T) {
 		{"a second open complaint of a kind", `INSERT INTO complaints (order_id, outlet_id, number, kind, form_key) SELECT order_id, outlet_id, '1234567', kind, repeat('x', 20) FROM complaints`, "complaints_open_key"},
 		{"a second of one form", `INSERT INTO complaints (order_id, outlet_id, number, kind, form_key) SELECT order_id, outlet_id, '1234567', 'late', form_key FROM complaints`, "complaints_form_key"},
 		{"one number twice", `INSERT INTO complaints (order_id, outlet_id, number, kind, form_key) SELECT order_id, outlet_id, number, 'late', repeat('x', 20) FROM complaints`, "complaints_number_key"},
-		{"born resolved", `INSERT INTO complaints (order_id, outlet_id, number, kind, form_key, status, acknowledged_at, resolved_at, outcome) SELECT order_id, outlet_id, '1234567', 'late', repeat('x', 20), 'resolved', now(), now(), 'explained' FROM complaints`, "complaint_edge"},
-		{"resolved without an outcome", `UPDATE complaints SET status = 'resolved', acknowledged_at = now(), resolved_at = now()`, "complaints_resolved_check"},
+		{"born resolved", `INSERT INTO complaints (order_id, outlet_id, number, kind, form_key, status, acknowledged_at, resolved_at, outcome) SELECT order_id, outlet_id, '1234567', 'late', repeat('x', 20), 'resolved', shop_now(), shop_now(), 'explained' FROM complaints`, "complaint_edge"},
+		{"resolved without an outcome", `UPDATE complaints SET status = 'resolved', acknowledged_at = shop_now(), resolved_at = shop_now()`, "complaints_resolved_check"},
 		{"acknowledged without a time", `UPDATE complaints SET status = 'acknowledged'`, "complaints_acknowledged_check"},
 		{"the clock put back", `UPDATE complaints SET began_at = began_at + interval '1 day'`, "complaint_facts"},
 		{"another number", `UPDATE complaints SET number = '1234567'`, "complaint_facts"},
@@ -307,7 +307,7 @@ func TestCareIsGuarded(t *testing.T) {
 			t.Errorf("%s: %v", bad.what, err)
 		}
 	}
-	mustExec(t, s, `UPDATE complaints SET acknowledge_by = now() + interval '9 years'`)
+	mustExec(t, s, `UPDATE complaints SET acknowledge_by = shop_now() + interval '9 years'`)
 	if got := mustRead[bool](t, s, `SELECT acknowledge_by = began_at + interval '48 hours' FROM complaints`); !got {
 		t.Error("a clock can be set by hand")
 	}
@@ -322,9 +322,9 @@ func TestCareIsGuarded(t *testing.T) {
 	for _, bad := range []struct{ what, text, name string }{
 		{"a second review of an order", `INSERT INTO reviews (order_id, outlet_id, stars) SELECT order_id, outlet_id, 1 FROM complaints`, "reviews_order_key"},
 		{"six stars", `UPDATE reviews SET stars = 6`, "reviews_stars_check"},
-		{"hidden without a reason", `UPDATE reviews SET hidden_at = now()`, "reviews_hidden_check"},
+		{"hidden without a reason", `UPDATE reviews SET hidden_at = shop_now()`, "reviews_hidden_check"},
 		{"a reply of nobody", `UPDATE reviews SET reply = 'Thanks'`, "reviews_replied_check"},
-		{"written at another time", `UPDATE reviews SET written_at = now() + interval '1 day'`, "review_facts"},
+		{"written at another time", `UPDATE reviews SET written_at = shop_now() + interval '1 day'`, "review_facts"},
 		{"taken away", `DELETE FROM reviews`, "reviews_append_only"},
 	} {
 		if err := s.exec(ctx, bad.text).Error; !isConstraint(err, bad.name) {

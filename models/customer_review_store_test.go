@@ -102,7 +102,7 @@ func TestRating(t *testing.T) {
 	mustExec(t, s, `ALTER TABLE reviews DROP CONSTRAINT reviews_order_id_fkey; ALTER TABLE reviews DISABLE TRIGGER reviews_guard`) // stars of orders that there are not
 	for n, want := range []Rating{{}, {}, {}, {}, {5, 46}, {6, 40}} {
 		stars := []int{5, 5, 4, 4, 5, 1}[n]
-		mustExec(t, s, `INSERT INTO reviews (order_id, outlet_id, stars, hidden_at, hidden_by, hidden_why) SELECT ?, ?, ?, CASE WHEN hide THEN now() END, CASE WHEN hide THEN (SELECT id FROM staff) END, CASE WHEN hide THEN 'rude' ELSE '' END FROM (SELECT ?::int = 1) h (hide)`,
+		mustExec(t, s, `INSERT INTO reviews (order_id, outlet_id, stars, hidden_at, hidden_by, hidden_why) SELECT ?, ?, ?, CASE WHEN hide THEN shop_now() END, CASE WHEN hide THEN (SELECT id FROM staff) END, CASE WHEN hide THEN 'rude' ELSE '' END FROM (SELECT ?::int = 1) h (hide)`,
 			1000+n, o.OutletID, stars, stars)
 		got, err := s.FindRating(ctx, o.OutletID)
 		if err != nil || got != want || got.IsKnown() != (n >= MinReviews-1) {

@@ -106,9 +106,9 @@ func TestTheDatabaseTellsApart(t *testing.T) {
 		{"S3.2 the same event id is allowed for another provider", "",
 			`INSERT INTO webhook_events (provider, event_id, body_sha256, event_type) VALUES ('razorpay', 'a', '', 'x'), ('cashfree', 'a', '', 'x')`},
 		{"S3.17 one payment cannot pay a second order", "orders_paid_payment_fkey",
-			`UPDATE orders SET status = 'paid', paid_at = now(), paid_payment_id = (SELECT id FROM payments) WHERE status = 'pending'`},
+			`UPDATE orders SET status = 'paid', paid_at = shop_now(), paid_payment_id = (SELECT id FROM payments) WHERE status = 'pending'`},
 		{"S3.17 one payment cannot have a second ticket", "fulfilments_payment_key",
-			`INSERT INTO fulfilments (order_id, payment_id, outlet_id, promised_at) SELECT o.id, p.id, o.outlet_id, now() FROM orders o, payments p WHERE o.status = 'pending'`},
+			`INSERT INTO fulfilments (order_id, payment_id, outlet_id, promised_at) SELECT o.id, p.id, o.outlet_id, shop_now() FROM orders o, payments p WHERE o.status = 'pending'`},
 		{"S3.17 one gateway order cannot belong to a second order", "gateway_orders_pkey",
 			`INSERT INTO gateway_orders (razorpay_order_id, order_id, generation, receipt, amount_paise, currency, state, learned_via) SELECT g.razorpay_order_id, o.id, 1, 'x', 100, 'INR', 'current', 'create' FROM gateway_orders g, orders o WHERE o.status = 'pending'`},
 		{"S4.8 a payment cannot move to another order", "payment facts are final", `UPDATE payments SET order_id = (SELECT id FROM orders WHERE status = 'pending')`},
@@ -195,9 +195,9 @@ func TestTheRestOfTheSchemasGuards(t *testing.T) {
 		{"C054 two orders with one number", "pending", "orders_number_key", insertOrder("number = number")},
 		{"nothing to pay that is not nothing", "pending", "orders_nothing_check", insertOrderAs("pays", "'nothing'", "number = 2")},
 		{"an order born paid", "pending", "order new -> paid is not allowed", insertOrderAs("status", "'paid'", "number = 2")},
-		{"INV-14 a pending order with a payment", "authorized", "orders_unpaid_check", `UPDATE orders SET paid_payment_id = (SELECT id FROM payments), paid_at = now()`},
+		{"INV-14 a pending order with a payment", "authorized", "orders_unpaid_check", `UPDATE orders SET paid_payment_id = (SELECT id FROM payments), paid_at = shop_now()`},
 		{"closed without a time", "pending", "orders_closed_check", `UPDATE stock_holds SET state = 'released'; UPDATE stock SET held = 0; UPDATE orders SET status = 'expired'`},
-		{"F24 cancelled without a reason", "pending", "orders_reason_check", `UPDATE stock_holds SET state = 'released'; UPDATE stock SET held = 0; UPDATE orders SET status = 'cancelled', closed_at = now()`},
+		{"F24 cancelled without a reason", "pending", "orders_reason_check", `UPDATE stock_holds SET state = 'released'; UPDATE stock SET held = 0; UPDATE orders SET status = 'cancelled', closed_at = shop_now()`},
 		{"a delivery to nowhere", "pending", "orders_address_check", insertOrder("way = 'delivery'")},
 		{"F27 another destination for a paid order", "paid", "order facts are final", `UPDATE orders SET line1 = 'elsewhere'`},
 		{"a paid order of another customer", "paid", "order facts are final", `UPDATE orders SET customer_id = customer_id + 0, checkout_key = gen_random_uuid()`},
@@ -208,17 +208,17 @@ func TestTheRestOfTheSchemasGuards(t *testing.T) {
 		{"INV-35 less sold than nothing", "paid", "stock_sold_check", `UPDATE stock SET sold = -1`},
 		{"a hold forgotten", "pending", "stock_holds is append-only", `DELETE FROM stock_holds`},
 		{"a hold of more", "pending", "hold facts are final", `UPDATE stock_holds SET qty = qty + 1`},
-		{"a hold born sold", "pending", "hold new -> committed is not allowed", `INSERT INTO stock (item_id, day, initial) SELECT item_id, day + 1, 1 FROM stock; INSERT INTO stock_holds SELECT o.id, item_id, day, 1, 'committed', now() FROM orders o, stock WHERE initial = 1`},
-		{"INV-37 a paid order whose dishes are not sold", "authorized", "paid order without its stock", `UPDATE payments SET gw_status = 'captured', disposition = 'kept', decided_at = now();
-			UPDATE orders SET status = 'paid', paid_at = now(), paid_payment_id = (SELECT id FROM payments); INSERT INTO fulfilments (order_id, payment_id, outlet_id, promised_at) SELECT o.id, p.id, o.outlet_id, now() FROM orders o, payments p;
+		{"a hold born sold", "pending", "hold new -> committed is not allowed", `INSERT INTO stock (item_id, day, initial) SELECT item_id, day + 1, 1 FROM stock; INSERT INTO stock_holds SELECT o.id, item_id, day, 1, 'committed', shop_now() FROM orders o, stock WHERE initial = 1`},
+		{"INV-37 a paid order whose dishes are not sold", "authorized", "paid order without its stock", `UPDATE payments SET gw_status = 'captured', disposition = 'kept', decided_at = shop_now();
+			UPDATE orders SET status = 'paid', paid_at = shop_now(), paid_payment_id = (SELECT id FROM payments); INSERT INTO fulfilments (order_id, payment_id, outlet_id, promised_at) SELECT o.id, p.id, o.outlet_id, shop_now() FROM orders o, payments p;
 			WITH t AS (INSERT INTO ledger_txns (kind, ref_type, ref_id) SELECT 'capture', 'payment', id FROM payments RETURNING id) INSERT INTO ledger_entries SELECT id, 'gateway_clearing', 21000 FROM t UNION ALL SELECT id, 'sales', -21000 FROM t`},
-		{"S4.8 a paid order without a ticket", "pending", "paid order without ticket", insertOrderAs("pays, status, paid_at", "'nothing', 'paid', now()", "subtotal_paise = 0, cgst_paise = 0, sgst_paise = 0, amount_paise = 0")},
-		{"INV-30 a captured payment not in the ledger", "authorized", "captured payment not in the ledger", `UPDATE payments SET gw_status = 'captured', disposition = 'refund', reason = 'review', refund_reserved_paise = amount_paise, decided_at = now();
+		{"S4.8 a paid order without a ticket", "pending", "paid order without ticket", insertOrderAs("pays, status, paid_at", "'nothing', 'paid', shop_now()", "subtotal_paise = 0, cgst_paise = 0, sgst_paise = 0, amount_paise = 0")},
+		{"INV-30 a captured payment not in the ledger", "authorized", "captured payment not in the ledger", `UPDATE payments SET gw_status = 'captured', disposition = 'refund', reason = 'review', refund_reserved_paise = amount_paise, decided_at = shop_now();
 			INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by) SELECT gen_random_uuid(), id, order_id, amount_paise, 'auto', 'review', 'shop' FROM payments`},
-		{"two claims with one token", "pending", "gateway_claims_token_key", `INSERT INTO gateway_claims SELECT order_id, generation, attempt + 1, token, receipt, 'released', claimed_at, expires_at, NULL, 0, now() FROM gateway_claims`},
-		{"a claim that is over and open", "pending", "gateway_claims_check", `UPDATE gateway_claims SET closed_at = now()`},
+		{"two claims with one token", "pending", "gateway_claims_token_key", `INSERT INTO gateway_claims SELECT order_id, generation, attempt + 1, token, receipt, 'released', claimed_at, expires_at, NULL, 0, shop_now() FROM gateway_claims`},
+		{"a claim that is over and open", "pending", "gateway_claims_check", `UPDATE gateway_claims SET closed_at = shop_now()`},
 		{"a doubtful claim nobody looks at", "pending", "gateway_claims_check1", `UPDATE gateway_claims SET state = 'unknown'`},
-		{"a released claim that comes to life", "pending", "claim released -> open is not allowed", `UPDATE gateway_claims SET state = 'released', closed_at = now(); UPDATE gateway_claims SET state = 'open', closed_at = NULL`},
+		{"a released claim that comes to life", "pending", "claim released -> open is not allowed", `UPDATE gateway_claims SET state = 'released', closed_at = shop_now(); UPDATE gateway_claims SET state = 'open', closed_at = NULL`},
 		{"INV-23 a claim forgotten", "pending", "gateway_claims is append-only", `DELETE FROM gateway_claims`},
 		{"a gateway order of 99 paise", "pending", "gateway_orders_amount_paise_check", `INSERT INTO gateway_orders (razorpay_order_id, order_id, generation, receipt, amount_paise, currency, state, learned_via) SELECT 'order_GUARD00000009', id, 1, 'r', 99, 'INR', 'current', 'create' FROM orders`},
 		{"a gateway order forgotten", "authorized", "gateway_orders is append-only", `DELETE FROM gateway_orders`},
@@ -227,9 +227,9 @@ func TestTheRestOfTheSchemasGuards(t *testing.T) {
 		{"INV-20 a payment under an order that is not its gateway order's", "authorized", "payments_razorpay_order_id_order_id_fkey", copyOrder("number = 2") + `; INSERT INTO payments (razorpay_payment_id, razorpay_order_id, order_id, amount_paise, currency, gw_status, first_source) SELECT 'pay_GUARD000000002', p.razorpay_order_id, max(o.id), 100, 'INR', 'created', 'sweep' FROM payments p, orders o GROUP BY 2`},
 		{"a decision without its time", "authorized", "payments_decided_at_check", fmt.Sprintf(secondPayment, ", disposition", "'captured', 'sweep', 'kept'")},
 		{"INV-10 a fee borne by the customer of money that is not kept", "authorized", "payments_customer_fee_check", `UPDATE payments SET customer_fee_paise = 1`},
-		{"S1.28 money the gateway returned captured after all", "authorized", "payment voided -> captured is not allowed", `UPDATE payments SET gw_status = 'voided'; UPDATE payments SET gw_status = 'captured', disposition = 'refund', reason = 'review', refund_reserved_paise = amount_paise, decided_at = now()`},
+		{"S1.28 money the gateway returned captured after all", "authorized", "payment voided -> captured is not allowed", `UPDATE payments SET gw_status = 'voided'; UPDATE payments SET gw_status = 'captured', disposition = 'refund', reason = 'review', refund_reserved_paise = amount_paise, decided_at = shop_now()`},
 		{"INV-8 another road for a payment", "authorized", "payment facts are final", `UPDATE payments SET first_source = 'recon'`},
-		{"INV-1 two payments kept by one order", "paid", "payments_one_kept_key", fmt.Sprintf(secondPayment, ", disposition, decided_at", "'captured', 'sweep', 'kept', now()")},
+		{"INV-1 two payments kept by one order", "paid", "payments_one_kept_key", fmt.Sprintf(secondPayment, ", disposition, decided_at", "'captured', 'sweep', 'kept', shop_now()")},
 		{"a ticket of another payment", "paid", "fulfilment facts are final", `UPDATE fulfilments SET payment_id = NULL`},
 		{"a ticket torn up", "paid", "fulfilments is append-only", `DELETE FROM fulfilments`},
 		{"INV-25 two automatic refunds of one payment", "returned", "refunds_one_auto_key", fmt.Sprintf(secondRefund, "'auto', 'x', 'shop', 'requested', NULL, NULL::uuid")},
@@ -656,8 +656,8 @@ func TestLateWritersChangeNothing(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	o, p := mustKept(t, s)
-	mustExec(t, s, `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, status, processed_at, order_ref) VALUES ('razorpay', 'done', '', 'x', 'processed', now(), 1)`)
-	mustExec(t, s, `UPDATE outbox SET status = 'sent', sent_at = now()`)
+	mustExec(t, s, `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, status, processed_at, order_ref) VALUES ('razorpay', 'done', '', 'x', 'processed', shop_now(), 1)`)
+	mustExec(t, s, `UPDATE outbox SET status = 'sent', sent_at = shop_now()`)
 	mustExec(t, s, `INSERT INTO payment_hints (razorpay_payment_id, order_id, done_at) VALUES (?, ?, '2026-01-01')`, p.RazorpayPaymentID, o.ID)
 	all := func() string {
 		return mustRead[string](t, s, `SELECT concat_ws(' ', (SELECT string_agg(e::text, '') FROM webhook_events e), (SELECT string_agg(l::text, '') FROM outbox l), (SELECT string_agg(h::text, '') FROM payment_hints h),
@@ -779,7 +779,7 @@ func TestEveryBrokenPromiseIsSeen(t *testing.T) {
 	t.Parallel()
 	s := openStore(t)
 	o, p := mustKept(t, s)
-	mustExec(t, s, `UPDATE outbox SET status = 'sent', sent_at = now()`)
+	mustExec(t, s, `UPDATE outbox SET status = 'sent', sent_at = shop_now()`)
 	for _, view := range []string{"broken_invariants", "unsettled_money"} {
 		if n := mustRead[int](t, s, `SELECT count(*) FROM `+view); n != 0 {
 			t.Fatalf("%d in %s before anything happened", n, view)
@@ -788,7 +788,7 @@ func TestEveryBrokenPromiseIsSeen(t *testing.T) {
 	const refund = `INSERT INTO refunds (id, payment_id, order_id, amount_paise, kind, reason, requested_by, status, failed_at, razorpay_refund_id) SELECT gen_random_uuid(), id, order_id, amount_paise, `
 	undone := errors.New("undone")
 	for _, c := range []struct{ inv, sql string }{
-		{"INV-1", `INSERT INTO payments (razorpay_payment_id, razorpay_order_id, order_id, amount_paise, currency, gw_status, first_source, disposition, decided_at) SELECT 'pay_GUARD000000002', razorpay_order_id, order_id, amount_paise, currency, 'captured', 'sweep', 'kept', now() FROM payments`},
+		{"INV-1", `INSERT INTO payments (razorpay_payment_id, razorpay_order_id, order_id, amount_paise, currency, gw_status, first_source, disposition, decided_at) SELECT 'pay_GUARD000000002', razorpay_order_id, order_id, amount_paise, currency, 'captured', 'sweep', 'kept', shop_now() FROM payments`},
 		{"INV-2", `UPDATE payments SET amount_paise = amount_paise - 1`},
 		{"INV-3", `UPDATE payments SET gw_status = 'authorized'`},
 		{"INV-4", `UPDATE payments SET disposition = 'refund'`},
@@ -805,15 +805,15 @@ func TestEveryBrokenPromiseIsSeen(t *testing.T) {
 		{"INV-16", `UPDATE order_taxes SET cgst_paise = cgst_paise - 1`},
 		{"INV-16", `UPDATE orders SET tip_paise = 1`},
 		{"INV-17", insertOrder("checkout_key = checkout_key")},
-		{"INV-18", `UPDATE orders SET status = 'pending', hold_expires_at = now() - interval '14 minutes'`},
+		{"INV-18", `UPDATE orders SET status = 'pending', hold_expires_at = shop_now() - interval '14 minutes'`},
 		{"INV-20", `UPDATE gateway_orders SET receipt = 'another'`},
 		{"INV-21", `INSERT INTO gateway_orders SELECT 'order_GUARD00000002', order_id, 2, receipt, amount_paise, currency, 'current', NULL, learned_via, created_at FROM gateway_orders`},
-		{"INV-21", `INSERT INTO gateway_orders SELECT 'order_GUARD00000002', order_id, 1, receipt, amount_paise, currency, 'superseded', now(), learned_via, created_at FROM gateway_orders; UPDATE gateway_orders SET handed_out_at = now()`},
-		{"INV-22", `INSERT INTO gateway_claims (order_id, generation, attempt, token, receipt, expires_at) SELECT id, 1, n, gen_random_uuid(), 'r', now() FROM orders, generate_series(1, 2) n`},
+		{"INV-21", `INSERT INTO gateway_orders SELECT 'order_GUARD00000002', order_id, 1, receipt, amount_paise, currency, 'superseded', shop_now(), learned_via, created_at FROM gateway_orders; UPDATE gateway_orders SET handed_out_at = shop_now()`},
+		{"INV-22", `INSERT INTO gateway_claims (order_id, generation, attempt, token, receipt, expires_at) SELECT id, 1, n, gen_random_uuid(), 'r', shop_now() FROM orders, generate_series(1, 2) n`},
 		{"INV-25", refund + `'auto', 'x', 'shop', 'requested', NULL, NULL FROM payments, generate_series(1, 2)`},
 		{"INV-26", refund + `'staff', 'x', 'shop', 'processed', NULL, NULL FROM payments`},
-		{"INV-27", `UPDATE orders SET resolve_by = now() - interval '6 minutes', next_action = 'send_refund'`},
-		{"INV-28", refund + `'staff', 'x', 'shop', 'failed', now() - interval '6 minutes', NULL FROM payments`},
+		{"INV-27", `UPDATE orders SET resolve_by = shop_now() - interval '6 minutes', next_action = 'send_refund'`},
+		{"INV-28", refund + `'staff', 'x', 'shop', 'failed', shop_now() - interval '6 minutes', NULL FROM payments`},
 		{"INV-29", `UPDATE ledger_entries SET amount_paise = amount_paise + 1 WHERE account = 'sales'`},
 		{"INV-30", `DELETE FROM ledger_entries; DELETE FROM ledger_txns`},
 		{"INV-30", refund + `'staff', 'x', 'shop', 'processed', NULL, 'rfnd_GUARD00000001' FROM payments`},
@@ -825,15 +825,15 @@ func TestEveryBrokenPromiseIsSeen(t *testing.T) {
 		{"INV-36", `UPDATE stock SET sold = sold + 1`},
 		{"INV-36", `UPDATE stock_movements SET sold = 0`},
 		{"INV-37", `UPDATE stock_holds SET state = 'released'`},
-		{"INV-38", `UPDATE stock_holds SET state = 'held', expires_at = now() - interval '9 minutes'`},
+		{"INV-38", `UPDATE stock_holds SET state = 'held', expires_at = shop_now() - interval '9 minutes'`},
 		{"INV-39", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, status) VALUES ('razorpay', 'a', '', 'x', 'dead')`},
 		{"INV-41", `INSERT INTO outbox (kind, ref, order_id) SELECT kind, ref, order_id FROM outbox`},
-		{"INV-42", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, received_at) VALUES ('razorpay', 'a', '', 'x', now() - interval '93 days')`},
-		{"INV-43", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, body, received_at) VALUES ('razorpay', 'a', '', 'x', '{}', now() - interval '10 days')`},
+		{"INV-42", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, received_at) VALUES ('razorpay', 'a', '', 'x', shop_now() - interval '93 days')`},
+		{"INV-43", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, body, received_at) VALUES ('razorpay', 'a', '', 'x', '{}', shop_now() - interval '10 days')`},
 		{"INV-4", refund + `'staff', 'x', 'shop', 'requested', NULL, NULL FROM payments -- unsettled_money`},
-		{"INV-22", `INSERT INTO gateway_claims (order_id, generation, attempt, token, receipt, expires_at) SELECT id, 1, 1, gen_random_uuid(), 'r', now() FROM orders -- unsettled_money`},
+		{"INV-22", `INSERT INTO gateway_claims (order_id, generation, attempt, token, receipt, expires_at) SELECT id, 1, 1, gen_random_uuid(), 'r', shop_now() FROM orders -- unsettled_money`},
 		{"INV-39", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type) VALUES ('razorpay', 'a', '', 'x') -- unsettled_money`},
-		{"INV-40", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, razorpay_payment_id, status, processed_at) VALUES ('razorpay', 'a', '', 'payment.captured', 'pay_GUARD000000009', 'processed', now()) -- unsettled_money`},
+		{"INV-40", `INSERT INTO webhook_events (provider, event_id, body_sha256, event_type, razorpay_payment_id, status, processed_at) VALUES ('razorpay', 'a', '', 'payment.captured', 'pay_GUARD000000009', 'processed', shop_now()) -- unsettled_money`},
 		{"INV-41", `UPDATE outbox SET status = 'queued', sent_at = NULL -- unsettled_money`},
 		{"INV-41", `DELETE FROM outbox -- unsettled_money`},
 	} {

@@ -119,7 +119,7 @@ func TestTheDatabaseGuardsPromisedTimes(t *testing.T) {
 	mustExec(t, s, `INSERT INTO order_times (outlet_id, starts_at, ends_at, orders, items, make_minutes) SELECT outlet_id, placed_at, placed_at + interval '15 minutes', 1, 2, 3 FROM orders`)
 	const hold = `INSERT INTO order_time_holds (order_id, outlet_id, starts_at, items, make_minutes, expires_at) SELECT o.id, t.outlet_id, t.starts_at, 2, 3, o.hold_expires_at FROM orders o, order_times t`
 	mustExec(t, s, hold)
-	promised := strings.Replace(copyOrder("number = 2"), insertOrder("number = 2"), insertOrderAs("promised_from, promised_to", "now(), now()", "number = 2"), 1)
+	promised := strings.Replace(copyOrder("number = 2"), insertOrder("number = 2"), insertOrderAs("promised_from, promised_to", "shop_now(), shop_now()", "number = 2"), 1)
 	undone := errors.New("undone")
 	for _, c := range []struct{ name, guard, sql string }{
 		{"more orders than a time takes", "order_times_max_orders_check", `UPDATE order_times SET max_orders = 0`},
@@ -128,10 +128,10 @@ func TestTheDatabaseGuardsPromisedTimes(t *testing.T) {
 		{"a time given back and held again", "time hold released -> held is not allowed", `UPDATE order_time_holds SET state = 'released'; UPDATE order_time_holds SET state = 'held'`},
 		{"more held than was taken", "time hold facts are final", `UPDATE order_time_holds SET items = items + 1`},
 		{"a hold of a time forgotten", "order_time_holds is append-only", `DELETE FROM order_time_holds`},
-		{"another promise than was shown", "order facts are final", `UPDATE orders SET promised_from = now(), promised_to = now()`},
+		{"another promise than was shown", "order facts are final", `UPDATE orders SET promised_from = shop_now(), promised_to = shop_now()`},
 		{"a promise that takes no time", "promised time not taken", promised},
 		{"a closed order that keeps its time", "closed order holds a time", promised + `; ` + hold + ` WHERE o.promised_to IS NOT NULL;
-			UPDATE orders SET status = 'cancelled', cancel_reason = 'changed_mind', cancelled_by = 'customer', closed_at = now() WHERE promised_to IS NOT NULL`},
+			UPDATE orders SET status = 'cancelled', cancel_reason = 'changed_mind', cancelled_by = 'customer', closed_at = shop_now() WHERE promised_to IS NOT NULL`},
 	} {
 		err := s.InTx(t.Context(), func(tx *Store) error {
 			for _, statement := range strings.Split(c.sql, ";") {

@@ -376,8 +376,8 @@ func TestTheDatabaseRefusesBadCash(t *testing.T) {
 	}{
 		{"due without a seat", "orders_due_check", `UPDATE orders SET cash_seat = NULL WHERE id = $1`, due.ID},
 		{"a cash payment nobody keeps", "payments_cash_check", `INSERT INTO payments (provider, order_id, amount_paise, currency, gw_status, first_source) VALUES ('cash', $1, 100, 'INR', 'created', 'staff')`, due.ID},
-		{"a cash payment a webhook told of", "payments_cash_check", `INSERT INTO payments (provider, order_id, amount_paise, currency, gw_status, disposition, decided_at, first_source) VALUES ('cash', $1, 100, 'INR', 'captured', 'kept', now(), 'webhook')`, due.ID},
-		{"cash taken without the order being paid", "kept_payment_without_paid_order_and_ticket", `INSERT INTO payments (provider, order_id, amount_paise, currency, gw_status, disposition, decided_at, first_source) SELECT 'cash', id, amount_paise, 'INR', 'captured', 'kept', now(), 'staff' FROM orders WHERE id = $1`, due.ID},
+		{"a cash payment a webhook told of", "payments_cash_check", `INSERT INTO payments (provider, order_id, amount_paise, currency, gw_status, disposition, decided_at, first_source) VALUES ('cash', $1, 100, 'INR', 'captured', 'kept', shop_now(), 'webhook')`, due.ID},
+		{"cash taken without the order being paid", "kept_payment_without_paid_order_and_ticket", `INSERT INTO payments (provider, order_id, amount_paise, currency, gw_status, disposition, decided_at, first_source) SELECT 'cash', id, amount_paise, 'INR', 'captured', 'kept', shop_now(), 'staff' FROM orders WHERE id = $1`, due.ID},
 		{"cash given back by nobody", "refunds_cash_check", `UPDATE refunds SET status = 'processed' WHERE id = $1::uuid`, refund.ID},
 		{"cash sent to the gateway", "refunds_cash_check", `UPDATE refunds SET status = 'submitted', razorpay_refund_id = 'rfnd_CASH0000000001' WHERE id = $1::uuid`, refund.ID},
 		{"a refund of cash that says it is Razorpay's", "refunds_provider_fkey", `UPDATE refunds SET provider = 'razorpay' WHERE id = $1::uuid`, refund.ID},
