@@ -317,7 +317,7 @@ func TestPlacingWhatCannotBeHad(t *testing.T) {
 	b.put("kulfi", 2)
 	form := b.review()
 	for change, undo := range map[string]string{
-		`UPDATE items SET available = false WHERE slug = 'kulfi'`:   `UPDATE items SET available = true WHERE slug = 'kulfi'`,
+		`UPDATE items SET available = false WHERE slug = 'kulfi'`:        `UPDATE items SET available = true WHERE slug = 'kulfi'`,
 		`UPDATE items SET archived_at = shop_now() WHERE slug = 'kulfi'`: `UPDATE items SET archived_at = NULL WHERE slug = 'kulfi'`,
 	} {
 		s.exec(change)
