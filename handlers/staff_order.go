@@ -3,6 +3,7 @@ package handlers
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -221,13 +222,20 @@ func (a *App) cancelByStaff(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	f, err := readForm(c, field{name: "reason", max: 2000}, field{name: "confirm", max: 3})
+	f, err := readForm(c, field{name: "why", max: 100}, field{name: "reason", max: 2000}, field{name: "confirm", max: 3})
 	if err != nil {
 		return err
 	}
 	reason, confirm := strings.TrimSpace(f.get("reason")), f.get("confirm")
 	if confirm != "" && confirm != "yes" {
 		return fmt.Errorf("%w: a box is ticked or not", errBadForm)
+	}
+	listed := f.get("why")
+	if listed != "" && !slices.Contains(views.CancelReasons, listed) {
+		return fmt.Errorf("%w: a reason that is not in the list", errBadForm)
+	}
+	if reason == "" {
+		reason = listed
 	}
 	why, err := a.whyNotCancel(c, order)
 	if err != nil {
@@ -245,7 +253,7 @@ func (a *App) cancelByStaff(c *fiber.Ctx) error {
 	case isStale(c):
 		return a.askCancel(c, fiber.StatusConflict, order, reason, map[string]string{"confirm": staleNotice})
 	case reason == "":
-		wrong["reason"] = "Please say why: the customer reads it, and it is kept."
+		wrong["reason"] = "Please choose a reason or write one: the customer reads it, and it is kept."
 	case utf8.RuneCountInString(reason) > maxReason:
 		wrong["reason"] = fmt.Sprintf("Please keep it under %d characters.", maxReason)
 	}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"tiffin/payments"
 	"tiffin/razorpay"
 	"tiffin/razorpay/standin"
+	"tiffin/views"
 )
 
 // receive delivers the gateway's webhooks about a payment and processes them, as their jobs would.
@@ -79,18 +81,33 @@ func TestStaffCancel(t *testing.T) {
 		}
 		before := k.rows()
 		b.post(orderPath(o, "/cancel"), "reason", "the gas is off").is(422).says("error-confirm", "tick this box")
-		b.post(orderPath(o, "/cancel"), "confirm", "yes").is(422).says("error-reason", "say why")
+		b.post(orderPath(o, "/cancel"), "confirm", "yes").is(422).says("error-reason", "choose a reason")
 		b.post(orderPath(o, "/cancel"), "reason", "  ", "confirm", "yes").is(422)
 		long := b.post(orderPath(o, "/cancel"), "reason", strings.Repeat("é", 201), "confirm", "yes").is(422).says("error-reason", "200")
 		if got := attribute(long.all("input", "name", "reason")[0], "value"); got != strings.Repeat("é", 201) {
 			t.Error("what was typed is lost")
 		}
 		b.post(orderPath(o, "/cancel"), "reason", "x", "confirm", "no").is(400)
+		b.post(orderPath(o, "/cancel"), "why", "of my own making", "confirm", "yes").is(400)
+		if chosen := b.post(orderPath(o, "/cancel"), "why", views.CancelReasons[0]).is(422); !strings.Contains(chosen.body, "<option selected>"+views.CancelReasons[0]) {
+			t.Error("what was chosen is lost")
+		}
 		b.post(orderPath(o, "/cancel"), "reason", "x", "confirm", "yes", "amount", "1").is(400)
 		b.post(orderPath(o, "/cancel"), "reason", "x\x00", "confirm", "yes").is(400)
 		cook.get(orderPath(o, "/cancel")).is(403)
 		cook.post(orderPath(o, "/cancel"), "reason", "x", "confirm", "yes").is(403).says("error", "not open to your login")
 		k.unchanged(before)
+	})
+
+	k.run(t, "takes_a_reason_from_the_list_unless_one_is_written", func(t *testing.T) {
+		for why, written := range map[string]string{views.CancelReasons[0]: "", views.CancelReasons[1]: "The tandoor is cold"} {
+			o := k.paid(basket{})
+			b.post(orderPath(o, "/cancel"), "why", why, "reason", written, "confirm", "yes").is(303)
+			want := cmp.Or(written, why)
+			if n := k.count(`SELECT count(*) FROM orders WHERE id = $1 AND status = 'cancelled' AND cancel_reason = $2`, o.ID, want); n != 1 {
+				t.Errorf("order %d is not cancelled with the reason %q", o.ID, want)
+			}
+		}
 	})
 
 	k.run(t, "refunds_all_in_the_same_step", func(t *testing.T) {

@@ -41,9 +41,24 @@ const look = () => {
   ring();
   say(fresh.map(id => document.getElementById(id).dataset.say).join(' '));
 };
+
+// On a phone one column is in view: its tab is marked, and stands in view itself.
+const tabs = () => {
+  const b = $('.board'), half = b && b.getBoundingClientRect().left + b.clientWidth / 2;
+  const here = b && $$('.col', b).findLast(c => c.getBoundingClientRect().left < half);
+  for (const a of $$('.tabs a')) {
+    const is = a.hash === '#' + here?.id, was = a.hasAttribute('aria-current');
+    if (is === was) continue;
+    a.toggleAttribute('aria-current', is);
+    if (is) { a.setAttribute('aria-current', 'true'); a.parentElement.scrollTo({ left: a.offsetLeft - 16 }); }
+  }
+};
+on('scroll', tabs, true);
+tabs();
+
 let gone;
 on('htmx:afterSettle', () => {
-  if (board()) look();
+  if (board()) { look(); tabs(); }
   if ($('#toast [data-fade]')) { clearTimeout(gone); gone = setTimeout(() => $('#toast').replaceChildren(), 10000); }
 });
 
