@@ -368,11 +368,15 @@ func TestEveryJobTwice(t *testing.T) {
 	o.await("the letters are sent", func() bool {
 		return o.count(`SELECT count(*) FROM outbox`) == 4 && o.count(`SELECT count(*) FROM outbox WHERE status = 'sent'`) == 4
 	})
+	// The timetable's own first round comes when this process leads, which may be after all else is done; later rounds may begin at any time.
+	o.await("the timetable has begun", func() bool {
+		return o.count(`SELECT count(*) FROM river_job WHERE queue = 'sweeps'`) >= int64(3*len(timetable()))
+	})
 	o.drained()
 	for query, want := range map[string]int64{
 		`SELECT count(*) FROM payments`: 2, `SELECT count(*) FROM fulfilments`: 2, `SELECT count(*) FROM ledger_txns WHERE kind = 'capture'`: 2, `SELECT count(*) FROM ledger_txns WHERE kind = 'refund_settled'`: 1,
 		`SELECT count(*) FROM outbox WHERE kind = 'confirmation'`: 2, `SELECT count(*) FROM outbox WHERE attempts = 1`: 4, `SELECT count(*) FROM refunds WHERE status = 'processed'`: 1,
-		`SELECT count(*) FROM webhook_events WHERE status = 'processed'`: events, `SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed'`: 20, `SELECT count(*) FROM river_job WHERE state <> 'completed'`: 0,
+		`SELECT count(*) FROM webhook_events WHERE status = 'processed'`: events, `SELECT count(DISTINCT kind) FROM river_job WHERE state = 'completed'`: 20, `SELECT count(*) FROM river_job WHERE state IN ('retryable', 'cancelled', 'discarded')`: 0,
 		`SELECT count(*) FROM (SELECT kind FROM river_job GROUP BY kind HAVING count(*) < 2) once`: 0, `SELECT count(*) FROM staff_tasks`: 0,
 	} {
 		if got := o.count(query); got != want {
