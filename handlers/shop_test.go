@@ -151,7 +151,7 @@ func (s *shop) option(slug, name string) string {
 // toNoon is how far noon in India is from now. Shops of these tests begin there, whenever the test runs: no service window ends in the middle of it.
 var toNoon = func() time.Duration {
 	now := time.Now().In(models.India)
-	return time.Date(now.Year(), now.Month(), now.Day(), 12, 0, 0, 0, models.India).Sub(now)
+	return time.Date(now.Year(), now.Month(), now.Day(), 12, 0, 0, 0, models.India).Sub(now).Truncate(time.Second)
 }()
 
 func atNoon() time.Time { return time.Now().Add(toNoon) }

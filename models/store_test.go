@@ -31,7 +31,7 @@ func openStore(t testing.TB) *Store {
 // the middle of it.
 var toNoon = func() time.Duration {
 	now := time.Now().In(India)
-	return time.Date(now.Year(), now.Month(), now.Day(), 12, 0, 0, 0, India).Sub(now)
+	return time.Date(now.Year(), now.Month(), now.Day(), 12, 0, 0, 0, India).Sub(now).Truncate(time.Second)
 }()
 
 // setClock moves shop_now() by offset from the time the test began at, for this test's database.

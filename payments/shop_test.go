@@ -49,7 +49,7 @@ func openShopAt(t testing.TB, database string, options standin.Options) *shop {
 	must(t, err)
 	// Shop and gateway begin at noon in India, whenever the test runs: no service window ends in the middle of it.
 	now := time.Now().In(models.India)
-	noon := time.Date(now.Year(), now.Month(), now.Day(), 12, 0, 0, 0, models.India).Sub(now)
+	noon := time.Date(now.Year(), now.Month(), now.Day(), 12, 0, 0, 0, models.India).Sub(now).Truncate(time.Second) // whole: the database is told milliseconds, the gateway all of it
 	options.Now = func() time.Time { return time.Now().Add(noon) }
 	gateway := standin.New(options)
 	url, err := gateway.Start("127.0.0.1:0")

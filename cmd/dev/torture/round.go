@@ -137,7 +137,7 @@ func (r *round) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	now := time.Now().In(models.India)
-	noon := time.Date(now.Year(), now.Month(), now.Day(), 12, 0, 0, 0, models.India).Sub(now)
+	noon := time.Date(now.Year(), now.Month(), now.Day(), 12, 0, 0, 0, models.India).Sub(now).Truncate(time.Second) // whole: the database is told milliseconds, the gateway all of it
 	r.gateway = standin.New(standin.Options{Seed: r.Seed, Settings: r.Gateway, RetryScale: r.RetryScale})
 	if r.apiURL, err = r.gateway.Start("127.0.0.1:0"); err != nil {
 		return err
